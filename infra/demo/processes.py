@@ -1,0 +1,96 @@
+"""The processes that the demo starts: none outlives it, whatever ends it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Thread
+from types import TracebackType
+from typing import Any, Self
+
+READY_WITHIN = 30.0  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a process told; `kind` is `ready`, `ended` or its own."""
+
+    process: str
+    kind: str
+    value: Any
+
+
+class ProcessFailed(Exception):
+    """A process ended that should not have; the message has the end of what it wrote."""
+
+
+class Processes:
+    """Starts modules as processes, hands on their reports, and ends them all at the end."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._running: dict[str, subprocess.Popen[str]] = {}
+        self._reports: SimpleQueue[Report] = SimpleQueue()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for process in self._running.values():
+            process.kill()
+        for process in self._running.values():
+            process.wait()
+
+    def start(self, name: str, module: str, *arguments: str, environment: Mapping[str, str] | None = None) -> None:
+        """Start `python -m module`; what it prints goes to a file of its name."""
+        with self._log(name).open("a") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", module, *arguments],
+                stdin=subprocess.PIPE,  # never written to: it closes with us, and the process ends with it
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                env=environment,
+                start_new_session=True,  # Ctrl-C is ours alone
+            )
+        self._running[name] = process
+        Thread(target=self._listen, args=(name, process), daemon=True).start()
+
+    def start_server(self, name: str, module: str, *arguments: str) -> str:
+        """Start a process that serves, and wait until it does; its URL."""
+        self.start(name, module, *arguments)
+        report = self._reports.get(timeout=READY_WITHIN)
+        if report.kind != "ready":
+            raise ProcessFailed(f"{name} did not start:\n{self.last_words(name)}")
+        return str(report.value)
+
+    def reports(self, wait: float) -> list[Report]:
+        """What was told since the last call; waits for the first of it."""
+        told: list[Report] = []
+        try:
+            told.append(self._reports.get(timeout=wait))
+            while True:
+                told.append(self._reports.get_nowait())
+        except Empty:
+            return told
+
+    def last_words(self, name: str, lines: int = 15) -> str:
+        """The end of what a process wrote."""
+        return "\n".join(self._log(name).read_text(errors="replace").splitlines()[-lines:])
+
+    def _log(self, name: str) -> Path:
+        return self._directory / f"{name}.log"
+
+    def _listen(self, name: str, process: subprocess.Popen[str]) -> None:
+        assert process.stdout
+        for line in process.stdout:
+            kind, value = json.loads(line)
+            self._reports.put(Report(name, kind, value))
+        self._reports.put(Report(name, "ended", process.wait()))
