@@ -1,0 +1,283 @@
+"""The context: what a workflow function can say."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Coroutine
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import TYPE_CHECKING, Any, NoReturn, overload
+from uuid import UUID
+
+from durable.engine.calls import Semantics, StepCall, step_call
+from durable.engine.durations import Duration, seconds
+from durable.engine.failures import as_failure
+from durable.engine.history import Entry, EntryStatus
+from durable.engine.log import ExecutionLog
+from durable.engine.outcomes import Failure, Success
+from durable.engine.replay import Replay, Scope
+from durable.engine.retry import Retry
+from durable.engine.scoped import Scoped
+from durable.engine.signatures import result_type
+from durable.errors import ErrorInfo, InvalidCall, Kind, StepFailed, StepOnly
+
+if TYPE_CHECKING:
+    from logging import Logger, LoggerAdapter
+
+    from typing_extensions import TypeVar, TypeVarTuple
+
+    from durable.engine.scoped import S
+    from durable.engine.step import Step, Undo
+
+    T = TypeVar("T")
+    Ts = TypeVarTuple("Ts")
+
+DEFAULT_CATCH: tuple[Kind, ...] = ("critical", "timeout", "exhausted")
+KINDS = frozenset({"critical", "timeout", "exhausted", "rollback"})
+FURTHEST = datetime(9000, 1, 1, tzinfo=UTC)
+_STEP_ONLY = frozenset({"state", "vars", "db", "client", "publish", "transact", "remaining"})
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Context(Scoped["S"]):
+    """A workflow's hands: durable operations, and time, identity and chance that replay the same."""
+
+    __slots__ = ("_log", "_replay", "_scope", "_uses", "execution_id")
+
+    def __init__(self, replay: Replay, scope: Scope, log: ExecutionLog) -> None:
+        self.execution_id = replay.execution_id
+        self._replay = replay
+        self._scope = scope
+        self._log = log
+        self._uses: dict[str, int] = {}
+
+    @property
+    def log(self) -> LoggerAdapter[Logger]:
+        """A logger whose lines appear once, not once per replay (D12)."""
+        return self._log
+
+    # --- time, identity, chance (D10) ------------------------------------------------------------------------------
+
+    def now(self) -> datetime:
+        """The time of the last thing that was recorded: the same at every replay."""
+        self._replay.enter()
+        return _EPOCH + timedelta(milliseconds=self._replay.clock)
+
+    def uuid(self) -> UUID:
+        """An identity that is the same at every replay."""
+        return UUID(bytes=self._seed("uuid")[:16], version=4)
+
+    def random(self) -> Random:
+        """A source of chance that is the same at every replay."""
+        return Random(self._seed("random"))
+
+    def _seed(self, use: str) -> bytes:
+        """Keyed by the operation passed last and how often this was asked since: one more call shifts no other."""
+        self._replay.enter()
+        place = f"{use}\0{self._scope.path}\0{self._replay.last}"
+        count = self._uses[place] = self._uses.get(place, 0) + 1
+        return hashlib.sha256(f"{self.execution_id}\0{place}\0{count}".encode()).digest()
+
+    # --- steps -----------------------------------------------------------------------------------------------------
+
+    @overload
+    def step(
+        self,
+        name: str,
+        run: Callable[[Step[S], *Ts], Coroutine[Any, Any, T]],
+        *args: *Ts,
+        rollback: Callable[[Undo[T, S], *Ts], object] | None = None,
+        retry: Retry | None = None,
+        timeout: Duration | None = None,
+        rollback_retry: Retry | None = None,
+        rollback_timeout: Duration | None = None,
+        semantics: Semantics = "at_least_once",
+        sensitive: bool = False,
+        returns: None = None,
+    ) -> T: ...
+    @overload
+    def step(
+        self,
+        name: str,
+        run: Callable[[Step[S], *Ts], object],
+        *args: *Ts,
+        returns: type[T],
+        rollback: Callable[[Undo[T, S], *Ts], object] | None = None,
+        retry: Retry | None = None,
+        timeout: Duration | None = None,
+        rollback_retry: Retry | None = None,
+        rollback_timeout: Duration | None = None,
+        semantics: Semantics = "at_least_once",
+        sensitive: bool = False,
+    ) -> T: ...
+    @overload
+    def step(
+        self,
+        name: str,
+        run: Callable[[Step[S], *Ts], T],
+        *args: *Ts,
+        rollback: Callable[[Undo[T, S], *Ts], object] | None = None,
+        retry: Retry | None = None,
+        timeout: Duration | None = None,
+        rollback_retry: Retry | None = None,
+        rollback_timeout: Duration | None = None,
+        semantics: Semantics = "at_least_once",
+        sensitive: bool = False,
+        returns: None = None,
+    ) -> T: ...
+    def step(
+        self,
+        name: str,
+        run: Callable[[Step[S], *Ts], Any],
+        *args: *Ts,
+        rollback: Callable[[Undo[Any, S], *Ts], object] | None = None,
+        retry: Retry | None = None,
+        timeout: Duration | None = None,
+        rollback_retry: Retry | None = None,
+        rollback_timeout: Duration | None = None,
+        semantics: Semantics = "at_least_once",
+        sensitive: bool = False,
+        returns: Any = None,
+    ) -> Any:
+        """Run the body once, whatever crashes, and return its recorded result (D1, D2).
+
+        The body gets a Step, then the arguments; the rollback gets an Undo, then the same arguments, if the execution
+        fails later (R1). `timeout` bounds one attempt, in seconds or as a timedelta (S4). Raises StepFailed when the
+        retries are used up, the time is, or the body raised TerminalError or RollbackError (S3); InvalidName and
+        InvalidCall at once.
+        """
+
+        def make(path: str) -> StepCall:
+            return step_call(
+                path,
+                name,
+                run,
+                args,
+                rollback=rollback,
+                retry=retry,
+                timeout=timeout,
+                rollback_retry=rollback_retry,
+                rollback_timeout=rollback_timeout,
+                semantics=semantics,
+                sensitive=sensitive,
+                returns=returns,
+            )
+
+        entry = self._replay.step(self._scope, name, make)
+        if entry.status is EntryStatus.FAILED:
+            raise failed(entry)
+        return entry.value(returns if returns is not None else result_type(run))
+
+    @overload
+    def try_step(
+        self,
+        name: str,
+        run: Callable[[Step[S], *Ts], Coroutine[Any, Any, T]],
+        *args: *Ts,
+        rollback: Callable[[Undo[T, S], *Ts], object] | None = None,
+        retry: Retry | None = None,
+        timeout: Duration | None = None,
+        rollback_retry: Retry | None = None,
+        rollback_timeout: Duration | None = None,
+        semantics: Semantics = "at_least_once",
+        sensitive: bool = False,
+        catch: Collection[Kind] = ...,
+        returns: None = None,
+    ) -> Success[T] | Failure: ...
+    @overload
+    def try_step(
+        self,
+        name: str,
+        run: Callable[[Step[S], *Ts], object],
+        *args: *Ts,
+        returns: type[T],
+        rollback: Callable[[Undo[T, S], *Ts], object] | None = None,
+        retry: Retry | None = None,
+        timeout: Duration | None = None,
+        rollback_retry: Retry | None = None,
+        rollback_timeout: Duration | None = None,
+        semantics: Semantics = "at_least_once",
+        sensitive: bool = False,
+        catch: Collection[Kind] = ...,
+    ) -> Success[T] | Failure: ...
+    @overload
+    def try_step(
+        self,
+        name: str,
+        run: Callable[[Step[S], *Ts], T],
+        *args: *Ts,
+        rollback: Callable[[Undo[T, S], *Ts], object] | None = None,
+        retry: Retry | None = None,
+        timeout: Duration | None = None,
+        rollback_retry: Retry | None = None,
+        rollback_timeout: Duration | None = None,
+        semantics: Semantics = "at_least_once",
+        sensitive: bool = False,
+        catch: Collection[Kind] = ...,
+        returns: None = None,
+    ) -> Success[T] | Failure: ...
+    def try_step(
+        self,
+        name: str,
+        run: Callable[[Step[S], *Ts], Any],
+        *args: *Ts,
+        catch: Collection[Kind] = DEFAULT_CATCH,
+        **options: Any,
+    ) -> Success[Any] | Failure:
+        """As `step`, and a failure of a kind in `catch` is returned instead of raised (F1, F2).
+
+        `catch` replaces the default list: critical, timeout, exhausted. Nothing is undone by catching (F6).
+        """
+        caught = checked_catch(catch)
+        try:
+            return Success(self.step(name, run, *args, **options))
+        except StepFailed as error:
+            if error.kind in caught:
+                return as_failure(error)
+            raise
+
+    # --- waits -----------------------------------------------------------------------------------------------------
+
+    def sleep(self, name: str, duration: Duration) -> None:
+        """Wait durably: seconds or a timedelta, up to years; the deadline is fixed at the first call (Q4)."""
+        length = seconds(duration, f"sleep '{name}': the duration")
+        self._replay.sleep(self._scope, name, lambda now: now + _milliseconds(name, length))
+
+    def sleep_until(self, name: str, moment: datetime) -> None:
+        """Wait durably until a moment, which must be aware of its time zone; a past one returns at once (Q4)."""
+        if not isinstance(moment, datetime) or moment.tzinfo is None:
+            raise InvalidCall(f"sleep_until '{name}': the moment is a datetime with a time zone, not {moment!r}")
+        until = round((min(moment, FURTHEST) - _EPOCH).total_seconds() * 1000)
+        self._replay.sleep(self._scope, name, lambda _now: until)
+
+    # --- what exists only in a step (S7) ---------------------------------------------------------------------------
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name in _STEP_ONLY:
+                raise StepOnly(
+                    f"ctx.{name} does not exist: {name} is only available inside a running step. "
+                    f"Use step.{name} in a body, and return from the step what the workflow needs."
+                )
+            raise AttributeError(f"a Context has no '{name}'")
+
+
+def failed(entry: Entry) -> StepFailed:
+    """The error that a failed step raises: the same on the first run and on every replay (D4)."""
+    error = entry.error.info() if entry.error is not None else ErrorInfo("", "")
+    return StepFailed(entry.failure or "critical", entry.path, entry.charged, error)
+
+
+def checked_catch(catch: Collection[Kind]) -> Collection[Kind]:
+    """The kinds that are caught; raises InvalidCall for one that does not exist."""
+    unknown = sorted(set(catch) - KINDS) if not isinstance(catch, str) else [catch]
+    if unknown:
+        raise InvalidCall(f"catch={catch!r}: the kinds are {', '.join(sorted(KINDS))}; write catch=['exhausted']")
+    return catch
+
+
+def _milliseconds(name: str, length: float) -> int:
+    if length > 1e11:
+        raise InvalidCall(f"sleep '{name}': {length:.0f} seconds is more than 3,000 years; durations are in seconds")
+    return round(length * 1000)

@@ -1,0 +1,69 @@
+"""What replay does with an operation that the code asks for. This table is the only place where that is decided.
+
+A step (its entry in the history; `now`; `charged` counts failed attempts and those that took their process with them):
+
+    | recorded    | and                             | decision                                  | rule    |
+    |-------------|---------------------------------|-------------------------------------------|---------|
+    | nothing     |                                 | RUN the first attempt                     | D1      |
+    | completed   |                                 | REPLAY its value                          | D2      |
+    | failed      |                                 | REPLAY its failure                        | D4, F4  |
+    | retrying    | now < until                     | WAIT until then                           | S2      |
+    | retrying    | now >= until                    | RUN the next attempt                      | S1      |
+    | unfinished  | marks and charged >= attempts   | FAIL: exhausted by crashes                | S4, S5  |
+    | unfinished  | else                            | RUN the next attempt                      | S4      |
+    | other kind  |                                 | DIVERGE                                   | D6      |
+
+A sleep:
+
+    | nothing     | now < until                     | WAIT (the deadline is recorded)           | Q4      |
+    | nothing     | now >= until                    | RUN: record it as passed                  | Q4      |
+    | waiting     | now < until, nothing after it   | WAIT                                      | Q4      |
+    | waiting     | now >= until, or passed before  | REPLAY                                    | Q4      |
+    | completed   |                                 | REPLAY                                    | D2      |
+    | other kind  |                                 | DIVERGE                                   | D6      |
+
+"Passed before": something was recorded after the sleep, so it was over once; a clock that runs behind can't
+bring it back.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+
+from durable.engine.history import Entry, EntryKind, EntryStatus
+
+
+class Decision(Enum):
+    """What to do with an operation."""
+
+    REPLAY = auto()
+    RUN = auto()
+    WAIT = auto()
+    FAIL = auto()
+    DIVERGE = auto()
+
+
+def for_step(entry: Entry | None, now: int, attempts: int) -> Decision:
+    """The row of the first table; `attempts` is how often the body may run."""
+    if entry is None:
+        return Decision.RUN
+    if entry.kind is not EntryKind.STEP:
+        return Decision.DIVERGE
+    match entry.status:
+        case EntryStatus.COMPLETED | EntryStatus.FAILED:
+            return Decision.REPLAY
+        case EntryStatus.UNFINISHED if entry.marks and entry.charged >= attempts:
+            return Decision.FAIL
+        case _:
+            return Decision.WAIT if now < entry.until else Decision.RUN
+
+
+def for_sleep(entry: Entry | None, now: int, until: int, *, passed: bool) -> Decision:
+    """The row of the second table; `passed`: something was recorded after it."""
+    if entry is None:
+        return Decision.WAIT if now < until else Decision.RUN
+    if entry.kind is not EntryKind.SLEEP:
+        return Decision.DIVERGE
+    if entry.status is EntryStatus.COMPLETED or passed or now >= entry.until:
+        return Decision.REPLAY
+    return Decision.WAIT

@@ -1,0 +1,28 @@
+"""Durations: a `timedelta` or a number of seconds, everywhere."""
+
+from __future__ import annotations
+
+import math
+from datetime import timedelta
+
+from durable.errors import InvalidCall
+
+Duration = timedelta | float
+"""A `timedelta`, or a number of seconds (not milliseconds)."""
+
+
+def seconds(duration: Duration, what: str, *, zero: bool = True) -> float:
+    """The duration in seconds; raises InvalidCall, which says `what` it was for."""
+    if isinstance(duration, timedelta):
+        value = duration.total_seconds()
+    elif isinstance(duration, (int, float)) and not isinstance(duration, bool):
+        value = float(duration)
+    else:
+        raise InvalidCall(f"{what} is a timedelta or a number of seconds, not {type(duration).__name__}: {duration!r}")
+    if math.isnan(value) or math.isinf(value):
+        raise InvalidCall(f"{what} is {value}: give a finite duration, or None for no bound")
+    if value < 0:
+        raise InvalidCall(f"{what} is negative: {duration!r}")
+    if value == 0 and not zero:
+        raise InvalidCall(f"{what} is zero: give a positive duration, or None for no bound")
+    return value

@@ -1,0 +1,199 @@
+"""The history of an execution: what has happened, entry by entry, found by path.
+
+Entries are kept as JSON, compressed: the newest in the tail on the head item, older ones in immutable segments (the
+runtime's business). A later entry of one kind and path replaces the earlier; the place in the order of starts stays.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from durable.engine import codec, paths
+from durable.errors import ErrorInfo, Kind
+
+
+class EntryKind(StrEnum):
+    """What an entry records."""
+
+    INPUT = "input"
+    STEP = "step"
+    SLEEP = "sleep"
+    ROLLBACK = "rollback"
+    CAUSE = "cause"  # why the execution fails or was cancelled: what its rollbacks see
+    OUTPUT = "output"
+
+
+class EntryStatus(StrEnum):
+    """How far an entry has come."""
+
+    COMPLETED = "completed"
+    FAILED = "failed"
+    RETRYING = "retrying"  # an attempt failed; the next one starts at `until`
+    WAITING = "waiting"
+    UNFINISHED = "unfinished"  # an attempt has started, and nothing is known of its end
+
+
+class ErrorRecord(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True):
+    """An ErrorInfo as it is stored."""
+
+    type: str
+    message: str
+    details: dict[str, Any] = {}
+
+    @classmethod
+    def of(cls, error: ErrorInfo) -> ErrorRecord:
+        """The record of an error."""
+        return cls(error.type, error.message, dict(error.details))
+
+    def info(self) -> ErrorInfo:
+        """The error as data."""
+        return ErrorInfo(self.type, self.message, self.details)
+
+
+class Entry(
+    msgspec.Struct,
+    frozen=True,
+    omit_defaults=True,
+    kw_only=True,
+    rename={
+        "path": "p",
+        "kind": "k",
+        "status": "s",
+        "order": "o",
+        "attempts": "a",
+        "marks": "m",
+        "started": "b",
+        "ended": "e",
+        "until": "u",
+        "typed": "t",
+        "tagged": "g",
+        "error": "x",
+        "failure": "f",
+        "undoable": "r",
+        "fingerprint": "h",
+        "sensitive": "z",
+    },
+):
+    """The record of one operation. Times are milliseconds since the epoch; 0 is none."""
+
+    path: str
+    kind: EntryKind = EntryKind.STEP
+    status: EntryStatus = EntryStatus.COMPLETED
+    order: int = 0  # its place in the order of starts (R5)
+    attempts: int = 0  # attempts whose outcome is known
+    marks: int = 0  # attempts that were recorded as started and whose outcome is not known (S4, S5)
+    started: int = 0
+    ended: int = 0
+    until: int = 0
+    typed: msgspec.Raw = msgspec.Raw(b"")  # a value in the codec's typed form …
+    tagged: msgspec.Raw = msgspec.Raw(b"")  # … or in its tagged form
+    error: ErrorRecord | None = None
+    failure: Kind | None = None  # how it failed, when that is final
+    undoable: bool = False  # the step has a rollback
+    fingerprint: str = ""  # of the arguments at the first run (D6)
+    sensitive: bool = False
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing more will be recorded for it."""
+        return self.status in (EntryStatus.COMPLETED, EntryStatus.FAILED)
+
+    @property
+    def charged(self) -> int:
+        """Attempts that count against the retries: the failed ones and those that took their process with them (S4)."""
+        return self.attempts + self.marks
+
+    @property
+    def stored(self) -> bytes:
+        """The value as the codec wrote it; empty when there is none."""
+        if self.typed:
+            return codec.TYPED + bytes(self.typed)
+        if self.tagged:
+            return codec.TAGGED + bytes(self.tagged)
+        return b""
+
+    def value(self, annotation: Any = Any) -> Any:
+        """The recorded value."""
+        stored = self.stored
+        return codec.decode(stored, annotation) if stored else None
+
+
+def with_value(entry: Entry, stored: bytes) -> Entry:
+    """The entry with a value that the codec wrote."""
+    raw = msgspec.Raw(stored[1:])
+    if stored[:1] == codec.TYPED:
+        return msgspec.structs.replace(entry, typed=raw, tagged=msgspec.Raw(b""))
+    return msgspec.structs.replace(entry, tagged=raw, typed=msgspec.Raw(b""))
+
+
+_decoder = msgspec.json.Decoder(list[Entry])
+_encoder = msgspec.json.Encoder()
+
+
+def pack(entries: Iterable[Entry]) -> bytes:
+    """Entries as stored: JSON, compressed."""
+    return zlib.compress(_encoder.encode(list(entries)), 6)
+
+
+def unpack(data: bytes) -> list[Entry]:
+    """The entries that `pack` stored."""
+    return _decoder.decode(zlib.decompress(data)) if data else []
+
+
+class History:
+    """The entries of one execution, for one replay of it."""
+
+    __slots__ = ("_children", "_next_order", "cause", "input", "operations", "output", "rollbacks")
+
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        self.input: Entry | None = None
+        self.cause: Entry | None = None
+        self.output: Entry | None = None
+        self.operations: dict[str, Entry] = {}
+        self.rollbacks: dict[str, Entry] = {}
+        self._children: dict[str, list[str]] = {}
+        self._next_order = 1
+        for entry in entries:
+            self.record(entry)
+
+    def record(self, entry: Entry) -> None:
+        """Take an entry in; a later one of the same kind and path replaces the earlier."""
+        match entry.kind:
+            case EntryKind.INPUT:
+                self.input = entry
+            case EntryKind.CAUSE:
+                self.cause = entry
+            case EntryKind.OUTPUT:
+                self.output = entry
+            case EntryKind.ROLLBACK:
+                self.rollbacks[entry.path] = entry
+            case _:
+                if entry.path not in self.operations:
+                    self._children.setdefault(paths.parent(entry.path), []).append(entry.path)
+                self.operations[entry.path] = entry
+                self._next_order = max(self._next_order, entry.order + 1)
+
+    def children(self, scope: str) -> list[str]:
+        """The recorded operations that were called directly in a scope, in the order of their starts."""
+        return self._children.get(scope, [])
+
+    @property
+    def next_order(self) -> int:
+        """The place of the next operation in the order of starts."""
+        return self._next_order
+
+    def __iter__(self) -> Iterator[Entry]:
+        """Every entry: the input, the operations by start, the cause, the rollbacks, the output."""
+        if self.input is not None:
+            yield self.input
+        yield from sorted(self.operations.values(), key=lambda entry: entry.order)
+        if self.cause is not None:
+            yield self.cause
+        yield from self.rollbacks.values()
+        if self.output is not None:
+            yield self.output

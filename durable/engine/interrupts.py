@@ -1,0 +1,36 @@
+"""Control flow that user code must not catch by accident: all of it is a BaseException (D8, D9).
+
+Each is raised below the user's function and unwrapped in one place, `durable.runtime.executor`.
+"""
+
+from __future__ import annotations
+
+from durable.errors import HistoryDiverged, StoreError
+
+
+class Interrupt(BaseException):
+    """Leaves the workflow function for a reason that is not the workflow's."""
+
+
+class Suspended(Interrupt):
+    """The execution can go no further in this invocation; it will come back."""
+
+
+class Diverged(Interrupt):
+    """The code does not match the history (D6)."""
+
+    def __init__(self, error: HistoryDiverged) -> None:
+        self.error = error
+        super().__init__(str(error))
+
+
+class LeaseLost(Interrupt):
+    """Another invocation, or a verb, owns the execution now: leave quietly (E4)."""
+
+
+class Fault(Interrupt):
+    """A fault of the machinery: the table or the queue could not be reached (D9)."""
+
+    def __init__(self, error: StoreError) -> None:
+        self.error = error
+        super().__init__(str(error))

@@ -1,0 +1,169 @@
+"""What a body and a rollback are given: the Step and the Undo."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
+
+from durable.engine.document import Document
+from durable.engine.log import ExecutionLog
+from durable.engine.scoped import Scoped, Undoing
+from durable.errors import ErrorInfo, StepOnly
+
+if TYPE_CHECKING:
+    from logging import Logger, LoggerAdapter
+
+    from durable.engine.scoped import S, T_co
+
+UndoStatus = Literal["completed", "failed", "unfinished"]
+
+
+@dataclass(slots=True)
+class Access:
+    """What a running body can reach, and only while it runs (S7)."""
+
+    document: Document
+    vars: dict[str, Any]
+    log: ExecutionLog
+    remaining: Callable[[], float]
+    open: bool = True
+
+    def refuse(self, thing: str, path: str) -> NoReturn:
+        """Raise StepOnly for what is used after its step."""
+        raise StepOnly(
+            f"{thing} was used after its step '{path}' had ended: it exists only inside the running step. "
+            "Return a value from the step instead of keeping the step object."
+        )
+
+
+class Step(Scoped["S"]):
+    """A running step: its identity, the durable state, and what it may reach while it runs."""
+
+    __slots__ = ("_access", "attempt", "execution_id", "idempotency_key", "name", "path")
+
+    def __init__(
+        self, access: Access, *, name: str, path: str, attempt: int, execution_id: str, idempotency_key: str
+    ) -> None:
+        self._access = access
+        self.name = name
+        self.path = path
+        self.attempt = attempt
+        self.execution_id = execution_id
+        self.idempotency_key = idempotency_key
+
+    @property
+    def state(self) -> S:
+        """The execution's durable document; changes are committed with the step's record, failed attempts' too (S8)."""
+        document: S = _reach(self._access, "step.state", self.path).document.value
+        return document
+
+    @state.setter
+    def state(self, value: S) -> None:
+        _reach(self._access, "step.state", self.path).document.value = value
+
+    @property
+    def vars(self) -> dict[str, Any]:
+        """A scratch dictionary that lives as long as the warm process and may be gone: never rely on it (S9)."""
+        return _reach(self._access, "step.vars", self.path).vars
+
+    @property
+    def log(self) -> LoggerAdapter[Logger]:
+        """A logger whose lines carry workflow, execution, step and attempt (D12)."""
+        return self._access.log
+
+    def remaining(self) -> timedelta:
+        """How long the attempt may still run before it is timed out."""
+        return timedelta(seconds=_reach(self._access, "step.remaining", self.path).remaining())
+
+    def __repr__(self) -> str:
+        return f"Step({self.path!r}, attempt={self.attempt}, execution={self.execution_id!r})"
+
+
+class Undo(Undoing["T_co", "S"]):
+    """A running rollback: what its step did, why the execution failed, and what a step has (R9)."""
+
+    __slots__ = (
+        "_access",
+        "_output",
+        "attempt",
+        "cause",
+        "completed",
+        "error",
+        "execution_id",
+        "forward_attempts",
+        "forward_idempotency_key",
+        "idempotency_key",
+        "name",
+        "path",
+        "status",
+    )
+
+    def __init__(
+        self,
+        access: Access,
+        *,
+        name: str,
+        path: str,
+        attempt: int,
+        execution_id: str,
+        idempotency_key: str,
+        forward_idempotency_key: str,
+        forward_attempts: int,
+        output: T_co | None,
+        status: UndoStatus,
+        error: ErrorInfo | None,
+        cause: ErrorInfo,
+    ) -> None:
+        self._access = access
+        self._output = output
+        self.name = name
+        self.path = path
+        self.attempt = attempt
+        self.execution_id = execution_id
+        self.idempotency_key = idempotency_key
+        self.forward_idempotency_key = forward_idempotency_key
+        self.forward_attempts = forward_attempts
+        self.status: UndoStatus = status
+        self.completed = status == "completed"
+        self.error = error
+        self.cause = cause
+
+    @property
+    def output(self) -> T_co | None:
+        """What the step returned; None when it failed or may not have finished (see `completed`)."""
+        return self._output
+
+    @property
+    def state(self) -> S:
+        """The execution's durable document; changes are committed with the rollback's record (S8)."""
+        document: S = _reach(self._access, "undo.state", self.path).document.value
+        return document
+
+    @state.setter
+    def state(self, value: S) -> None:
+        _reach(self._access, "undo.state", self.path).document.value = value
+
+    @property
+    def vars(self) -> dict[str, Any]:
+        """A scratch dictionary that lives as long as the warm process and may be gone: never rely on it (S9)."""
+        return _reach(self._access, "undo.vars", self.path).vars
+
+    @property
+    def log(self) -> LoggerAdapter[Logger]:
+        """A logger whose lines carry workflow, execution, step and attempt (D12)."""
+        return self._access.log
+
+    def remaining(self) -> timedelta:
+        """How long the attempt may still run before it is timed out."""
+        return timedelta(seconds=_reach(self._access, "undo.remaining", self.path).remaining())
+
+    def __repr__(self) -> str:
+        return f"Undo({self.path!r}, {self.status}, attempt={self.attempt}, execution={self.execution_id!r})"
+
+
+def _reach(access: Access, thing: str, path: str) -> Access:
+    if not access.open:
+        access.refuse(thing, path)
+    return access

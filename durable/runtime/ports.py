@@ -1,0 +1,166 @@
+"""What the runtime needs of the world, and what must hold of whatever provides it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from durable.errors import ErrorInfo
+from durable.runtime.continuation import Continuation
+from durable.runtime.head import Head, Status
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Conditions on the head; every one that is given must hold."""
+
+    status: frozenset[Status] | None = None  # is one of these
+    revision: int | None = None  # is this
+    fence: int | None = None  # is this
+    inbox: int | None = None  # is this
+    due: int | None = None  # is this
+    free_at: int | None = None  # no lease is held at this time
+    unparked_at: int | None = None  # not parked, or its wake time has come, or a message has
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """One conditional write of a head: `write` sets fields, `add` counts up.
+
+    An empty string or bytes is removed, and so is a zero in a field that may be absent (wake, due, skip_rollback, ended,
+    deadline). Counters are always there, for a comparison with what is absent is false.
+    """
+
+    execution_id: str
+    where: Where
+    write: Mapping[str, object] = field(default_factory=dict)
+    add: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A write whose condition did not hold, with the head as it stands; None when there is no such execution."""
+
+    head: Head | None
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Sealed entries: immutable, and naming their predecessor."""
+
+    key: str
+    previous: str
+    entries: bytes
+
+
+class Store(Protocol):
+    """The table. Every method raises StoreError when it can't be reached; nothing is half written."""
+
+    def create(self, head: Head, segment: Segment | None) -> Head | None:
+        """Write a new execution and its first segment, if any, both or neither. Returns the one that exists, if any."""
+
+    def read(self, execution_id: str) -> Head | None:
+        """The head as last written."""
+
+    def update(self, update: Update) -> Head | Refused:
+        """Write if the conditions hold: the head after it, or the refusal. Every later read returns what it accepted."""
+
+    def seal(self, execution_id: str, segment: Segment) -> None:
+        """Write a segment. It counts only once a head names it."""
+
+    def segments(self, head: Head, after: int) -> Sequence[Segment]:
+        """The segments that the head's chain reaches, numbered above `after`, oldest first."""
+
+    def keep(self, execution_id: str, key: str, value: bytes) -> None:
+        """Write a value into an item of its own. It counts only once a head names it."""
+
+    def kept(self, execution_id: str, key: str) -> bytes:
+        """The value of such an item, as last written."""
+
+    def due(self, shard: str, until: int, limit: int) -> Sequence[tuple[str, int]]:
+        """Executions of a shard that are due, soonest first, with their due time; the index may lag behind."""
+
+    def purge(self, head: Head) -> None:
+        """Delete every item of an execution, the head last and only if it is still as given."""
+
+
+class Queue(Protocol):
+    """Delivers continuations: at least once, in any order, sometimes late. Raises StoreError when out of reach."""
+
+    def send(self, continuation: Continuation, delay: float = 0) -> None:
+        """Deliver it after `delay` seconds; a longer delay than the queue can hold is delivered early."""
+
+    def hold(self, receipt: str, seconds: float) -> None:
+        """Keep a delivered message invisible for that long; it is then delivered again."""
+
+    def reject(self, body: str, reason: str) -> None:
+        """Put a message that no code can handle where a person finds it, with the reason."""
+
+
+class Clock(Protocol):
+    """Time."""
+
+    def now(self) -> int:
+        """Milliseconds since the epoch."""
+
+    def sleep(self, seconds: float) -> None:
+        """Wait in place."""
+
+
+class Nonces(Protocol):
+    """Chance, for identities that nobody else has."""
+
+    def __call__(self) -> str:
+        """A short string that was never returned before."""
+
+
+class Process(Protocol):
+    """The process that this code runs in."""
+
+    def exit(self) -> None:
+        """End at once, with everything that runs in it; never returns on Lambda."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepEnded:
+    """An attempt of a step or rollback whose outcome is recorded."""
+
+    execution_id: str
+    workflow: str
+    path: str
+    rollback: bool
+    attempt: int
+    seconds: float
+    outcome: str  # completed, failed, retrying
+    error: ErrorInfo | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionEnded:
+    """An execution that reached a terminal status."""
+
+    execution_id: str
+    workflow: str
+    status: Status
+    rollback: str  # none, completed, failed
+    seconds: float
+
+
+class Observer(Protocol):
+    """Is told what happened, once each, after it was recorded: nothing is told again on replay."""
+
+    def execution_started(self, execution_id: str, workflow: str) -> None:
+        """A new execution was written."""
+
+    def body_started(self, execution_id: str, path: str, attempt: int, *, rollback: bool) -> None:
+        """A body is about to run."""
+
+    def step_ended(self, event: StepEnded) -> None:
+        """An attempt's outcome was recorded."""
+
+    def execution_ended(self, event: ExecutionEnded) -> None:
+        """A terminal status was recorded."""
+
+    def noticed(self, what: str, execution_id: str, workflow: str) -> None:
+        """What an operator counts: unknown_workflow, drift, dead_letter, rejected, lease_lost, swept."""

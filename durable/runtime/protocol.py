@@ -1,0 +1,210 @@
+"""The writes of the protocol: each is one conditional update of a head, made here and nowhere else.
+
+The rules are numbered as in ARCHITECTURE.md; `tests/model` checks them against every order of crashes and deliveries
+that it can reach. Change the model first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from durable.runtime.continuation import Continuation
+from durable.runtime.head import AT_REST, ENDING, FOREVER, FORWARD, TERMINAL, Head, Status, list_key, shard
+from durable.runtime.ports import Update, Where
+
+STALE = 5 * 60_000  # a running execution of which nothing was heard for so long is looked at by the sweeper
+REFRESH = 2 * 60_000  # the due time is moved when less than this is left: an index write costs as much as a checkpoint
+LEASE_MARGIN = 10_000  # the lease outlives the invocation by this much: clocks differ
+RETENTION = 30 * 86_400_000  # a terminal execution is kept so long
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a checkpoint is to record: the history as it then is, and how the execution goes on."""
+
+    status: Status
+    keep: bool  # keep the lease and go on
+    tail: bytes
+    segment: str
+    segments: int
+    wake: int = 0
+    inbox: int | None = None  # parks only if this is still the inbox (rule 5)
+    state: bytes | None = None
+    state_at: str = ""
+
+
+def claim(continuation: Continuation, phase: str, message_id: str, nonce: str, now: int, lease: int) -> Update:
+    """Rule 2: take the execution for one invocation. Rollback claims don't count (rule 9)."""
+    forward = phase == "forward"
+    write: dict[str, object] = {"lease": lease, "message": message_id, "nonce": nonce}
+    add = {"fence": 1}
+    if forward:
+        write |= {"status": Status.RUNNING, "claimed": now}
+        add["claims"] = 1
+    return Update(
+        continuation.execution,
+        Where(
+            status=FORWARD if forward else ENDING,
+            revision=continuation.revision,
+            free_at=now,
+            unparked_at=now,
+        ),
+        write,
+        add,
+    )
+
+
+def checkpoint(head: Head, plan: Plan, nonce: str, now: int) -> Update:
+    """Rule 4: record, in one write, what happened and how the execution goes on; `head` is as it was last seen."""
+    status, resume_to = settled_status(head, plan)
+    verb = head.status in (Status.PAUSED, Status.CANCELLING)  # it came in while the lease was held, and it stands
+    keep = plan.keep and not verb
+    wake = 0 if status in (Status.CANCELLING, Status.FAILING) or keep else plan.wake
+    write: dict[str, object] = {
+        "status": status,
+        "resume_to": resume_to,
+        "revision": head.revision + 1,
+        "nonce": nonce,
+        "dead": 0,
+        "wake": wake,
+        "seen": head.seen if plan.inbox is None else plan.inbox,
+        "tail": plan.tail,
+        "segment": plan.segment,
+        "segments": plan.segments,
+    }
+    if not keep:
+        write["lease"] = 0
+    if status not in ENDING or status is Status.FAILING or plan.status in FORWARD:
+        write["claims"] = 1 if keep else 0  # what a rollback finds of the forward claims stays as it was (rule 9)
+    if plan.state is not None:
+        write |= {"state": plan.state, "state_at": plan.state_at}
+    write |= due(head, status, wake, now)
+    return Update(
+        head.execution_id,
+        Where(
+            status=frozenset({head.status}),
+            revision=head.revision,
+            fence=head.fence,
+            inbox=plan.inbox if status is Status.WAITING else None,
+        ),
+        write,
+    )
+
+
+def settled_status(head: Head, plan: Plan) -> tuple[Status, str]:
+    """The status after a checkpoint, and the one to resume to: a verb that came in while the lease was held stands."""
+    if head.status is Status.PAUSED:
+        back = Status.RUNNING if plan.status in TERMINAL else plan.status
+        return Status.PAUSED, back
+    if head.status is Status.CANCELLING and plan.status not in (*TERMINAL, Status.ROLLING_BACK, Status.DIVERGED):
+        return Status.CANCELLING, ""
+    if head.status is Status.CANCELLING and plan.status is Status.COMPLETED:
+        return Status.CANCELLING, ""
+    if plan.status is Status.DIVERGED:
+        return Status.DIVERGED, head.status if head.status in ENDING else Status.RUNNING
+    return plan.status, ""
+
+
+def due(head: Head, status: Status, wake: int, now: int) -> dict[str, object]:
+    """The index attributes that a change to this status brings; empty when they stay."""
+    if status in TERMINAL:
+        return {
+            "due": now + RETENTION,
+            "due_shard": shard(head.execution_id),
+            "list_key": list_key(head.workflow, head.execution_id, is_open=False),
+            "ended": now,
+        }
+    if status in AT_REST or wake == FOREVER:
+        return {"due": 0, "due_shard": ""}
+    if wake:
+        moment = wake
+    elif status is Status.FAILING:
+        moment = now
+    elif fresh_enough(head, status, now):
+        return {}
+    else:
+        moment = now + STALE
+    return {"due": moment, "due_shard": shard(head.execution_id)}
+
+
+def fresh_enough(head: Head, status: Status, now: int) -> bool:
+    """Whether the due time may stay: an execution that is ending keeps the one that its verb or failure wrote."""
+    if status in (Status.CANCELLING, Status.ROLLING_BACK):
+        return bool(head.due) and not head.wake
+    return now + REFRESH < head.due <= now + STALE
+
+
+def cancel(head: Head, now: int, *, rollback: bool) -> Update:
+    """Rule 7: end with rollback, once what runs is settled. Lease, fence and revision are not touched."""
+    return Update(
+        head.execution_id,
+        Where(status=FORWARD | AT_REST),
+        {
+            "status": Status.CANCELLING,
+            "resume_to": "",
+            "skip_rollback": 0 if rollback else 1,
+            "wake": 0,
+            "due": now,
+            "due_shard": shard(head.execution_id),
+        },
+    )
+
+
+def terminate(head: Head, now: int) -> Update:
+    """Rule 7: end at once, with no rollback."""
+    return Update(
+        head.execution_id,
+        Where(status=frozenset(Status) - TERMINAL),
+        {"status": Status.TERMINATED, "resume_to": "", **due(head, Status.TERMINATED, 0, now)},
+    )
+
+
+def pause(head: Head) -> Update:
+    """Rule 7: do nothing more until resumed; the running step is recorded first."""
+    return Update(
+        head.execution_id,
+        Where(status=frozenset({head.status})),
+        {"status": Status.PAUSED, "resume_to": head.status, "due": 0, "due_shard": ""},
+    )
+
+
+def resume(head: Head, now: int) -> Update:
+    """Rule 7: go on where it was; parked and not due: wait for the rest of the time."""
+    status = Status(head.resume_to or Status.RUNNING)
+    wake = head.wake if head.parked(now) and status not in (Status.FAILING, Status.CANCELLING) else 0
+    moment = 0 if wake == FOREVER else wake or now
+    return Update(
+        head.execution_id,
+        Where(status=frozenset({head.status}), revision=head.revision, inbox=head.inbox),
+        {
+            "status": status,
+            "resume_to": "",
+            "revision": head.revision + 1,
+            "due": moment,
+            "due_shard": shard(head.execution_id) if moment else "",
+        },
+    )
+
+
+def bury(head: Head, message_id: str, tail: bytes | None, status: Status, now: int, *, counted: bool) -> Update:
+    """Rule 11: what a dead letter changes. A new revision, so that the old message can't come back; `dead` counts."""
+    write: dict[str, object] = {"revision": head.revision + 1, "message": message_id}
+    if tail is not None:
+        write["tail"] = tail
+    if status is not head.status:
+        write |= {"status": status, "wake": 0, **due(head, status, 0, now)}
+    return Update(
+        head.execution_id,
+        Where(status=frozenset({head.status}), revision=head.revision, free_at=now),
+        write,
+        {"dead": 1} if counted else {},
+    )
+
+
+def sweep(head: Head, seen: int, now: int) -> Update:
+    """Rule 12: move the due time that was read forward, so that one sweep sends one continuation."""
+    return Update(
+        head.execution_id,
+        Where(due=seen, revision=head.revision, free_at=now),
+        {"due": now + STALE, "due_shard": shard(head.execution_id)},
+    )
