@@ -1,23 +1,17 @@
-"""The audit: what the banks have written down against what became of the transfers. Pure, over rows.
-
-1. Every transfer is completed, or failed and rolled back.
-2. The two legs of each booking sum to nothing.
-3. A completed transfer has one debit, its twin the credit, one notice and one entry.
-4. Each booking of one that was rolled back has its twin, which takes it back; no notice stands, and no entry.
-5. Nothing is booked for anything else.
-6. Every account has its opening balance and what the completed transfers moved, to the cent; nothing is open between
-   the banks.
-"""
+"""The audit: what the banks have written down against what became of the transfers. Pure, over rows."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from infra.demo.behaviour import Operation
 from infra.demo.ledger import Booking, Books, Paper
 from infra.demo.scenario import Transfer, money
+
+Record = TypeVar("Record", Booking, Paper)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +30,26 @@ class Outcome:
         return self.status == "failed" and self.rollback == "completed"
 
 
-def faults(transfers: Sequence[Transfer], outcomes: Mapping[str, Outcome], books: Books) -> list[str]:
-    """Everything that is wrong, a line each; nothing when the audit holds."""
-    return [
-        *_open_ends(transfers, outcomes),
-        *_unequal_legs(books),
-        *_wrong_records(transfers, outcomes, books),
-        *_wrong_balances(transfers, outcomes, books),
-    ]
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Something that must hold, and every fault that says that it does not."""
+
+    claim: str
+    faults: tuple[str, ...]
+
+
+def audit(transfers: Sequence[Transfer], outcomes: Mapping[str, Outcome], books: Books) -> list[Check]:
+    """The checks; the audit holds when none has a fault."""
+    checks = {
+        "every transfer is completed, or failed and rolled back": _open_ends(transfers, outcomes),
+        "every booking has two legs that sum to nothing": _unequal_legs(books),
+        "no charge is without its twin, and nothing is booked twice": _wrong_bookings(transfers, outcomes, books),
+        "notices and entries stand for completed transfers, one each": _wrong_papers(transfers, outcomes, books),
+        "every balance is right to the cent, and nothing is open between the banks": _wrong_balances(
+            transfers, outcomes, books
+        ),
+    }
+    return [Check(claim, tuple(faults)) for claim, faults in checks.items()]
 
 
 def _open_ends(transfers: Sequence[Transfer], outcomes: Mapping[str, Outcome]) -> Iterator[str]:
@@ -66,70 +72,72 @@ def _unequal_legs(books: Books) -> Iterator[str]:
             yield f"booking {booking} has {sides[booking]} legs, that sum to {money(total)}"
 
 
-def _wrong_records(transfers: Sequence[Transfer], outcomes: Mapping[str, Outcome], books: Books) -> Iterator[str]:
-    bookings: dict[str, list[Booking]] = defaultdict(list)
-    papers: dict[str, list[Paper]] = defaultdict(list)
-    for booking in books.bookings:
-        bookings[booking.reference].append(booking)
-    for paper in books.papers:
-        papers[paper.reference].append(paper)
+def _wrong_bookings(transfers: Sequence[Transfer], outcomes: Mapping[str, Outcome], books: Books) -> Iterator[str]:
+    bookings = _by_reference(books.bookings)
     for transfer in transfers:
-        outcome = outcomes.get(transfer.id)
-        stands = outcome is not None and outcome.completed
-        yield from _wrong_bookings(transfer, stands, bookings.pop(transfer.id, []))
-        yield from _wrong_papers(transfer, stands, papers.pop(transfer.id, []))
-    for reference in sorted({*bookings, *papers}):
-        yield f"something was booked or filed for {reference}, which is no transfer"
+        own = bookings.pop(transfer.id, [])
+        yield from _wrong_orders(transfer, _stands(transfer, outcomes), [each for each in own if each.reverses is None])
+        yield from _wrong_twins(transfer, _stands(transfer, outcomes), own)
+    for reference in bookings:
+        yield f"something was booked for {reference}, which is no transfer"
 
 
-def _wrong_bookings(transfer: Transfer, stands: bool, bookings: Sequence[Booking]) -> Iterator[str]:
-    first = [booking for booking in bookings if booking.reverses is None]
-    taken_back = Counter(booking.reverses for booking in bookings if booking.reverses is not None)
-    orders = Counter((booking.kind, booking.account, booking.cents) for booking in first)
+def _wrong_orders(transfer: Transfer, stands: bool, bookings: Sequence[Booking]) -> Iterator[str]:
+    """Of the bookings that take nothing back: at most one debit and one credit, both of them if the transfer stands."""
+    booked = Counter((booking.kind, booking.account, booking.cents) for booking in bookings)
     expected = {("debit", transfer.source, transfer.cents), ("credit", transfer.target, transfer.cents)}
-    for (kind, account, cents), times in orders.items():
+    for (kind, account, cents), times in booked.items():
         if times > 1:
             yield f"{transfer.id}: the {kind} of {money(cents)} at {account} was booked {times} times"
         if (kind, account, cents) not in expected:
             yield f"{transfer.id}: a {kind} of {money(cents)} at {account} was booked, which nobody asked for"
     if stands:
-        for kind, account, cents in sorted(expected - set(orders)):
+        for kind, account, cents in sorted(expected - set(booked)):
             yield f"{transfer.id} is completed, and the {kind} of {money(cents)} at {account} is missing"
-    for booking in first:
-        twins = taken_back.pop(booking.id, 0)
-        if stands and twins:
-            yield f"{transfer.id} is completed, and its {booking.kind} (booking {booking.id}) was taken back"
-        elif not stands and not twins:
-            yield f"{transfer.id} is not completed, and its {booking.kind} (booking {booking.id}) has no twin"
-        elif twins > 1:
-            yield f"{transfer.id}: its {booking.kind} (booking {booking.id}) was taken back {twins} times"
-    for reversed_booking in taken_back:
-        yield f"{transfer.id}: booking {reversed_booking} was taken back, and is not one of its own"
-    yield from _wrong_reversals(transfer, bookings)
 
 
-def _wrong_reversals(transfer: Transfer, bookings: Sequence[Booking]) -> Iterator[str]:
-    by_id = {booking.id: booking for booking in bookings}
+def _wrong_twins(transfer: Transfer, stands: bool, bookings: Sequence[Booking]) -> Iterator[str]:
+    """What takes a booking back is its mirror image, once, and only where the transfer does not stand."""
+    mirror = {"debit": "credit", "credit": "debit"}
+    twins: dict[int, list[Booking]] = defaultdict(list)
     for booking in bookings:
-        twin = by_id.get(booking.reverses) if booking.reverses is not None else None
-        if twin and (twin.account, twin.cents) != (booking.account, booking.cents):
-            yield f"{transfer.id}: booking {booking.id} takes back something else than booking {twin.id} moved"
-        if twin and twin.kind == booking.kind:
-            yield f"{transfer.id}: booking {booking.id} is a second {twin.kind}, not the twin of booking {twin.id}"
+        if booking.reverses is not None:
+            twins[booking.reverses].append(booking)
+    for booking in bookings:
+        if booking.reverses is not None:
+            continue
+        name = f"its {booking.kind} (booking {booking.id})"
+        own = twins.pop(booking.id, [])
+        if stands and own:
+            yield f"{transfer.id} is completed, and {name} was taken back"
+        elif not stands and not own:
+            yield f"{transfer.id} is not completed, and {name} has no twin"
+        elif len(own) > 1:
+            yield f"{transfer.id}: {name} was taken back {len(own)} times"
+        for twin in own:
+            if (twin.kind, twin.account, twin.cents) != (mirror[booking.kind], booking.account, booking.cents):
+                yield f"{transfer.id}: booking {twin.id} is no mirror image of {name}"
+    for stranger in twins:
+        yield f"{transfer.id} took back booking {stranger}, which is not its own"
 
 
-def _wrong_papers(transfer: Transfer, stands: bool, papers: Sequence[Paper]) -> Iterator[str]:
-    standing = Counter(paper.kind for paper in papers if not paper.void)
-    for kind in (Operation.NOTICE, Operation.ENTRY):
-        if standing[kind] != int(stands):
-            word = "completed" if stands else "not completed"
-            yield f"{transfer.id} is {word}, and has {standing[kind]} of: {kind}"
+def _wrong_papers(transfers: Sequence[Transfer], outcomes: Mapping[str, Outcome], books: Books) -> Iterator[str]:
+    papers = _by_reference(books.papers)
+    for transfer in transfers:
+        stands = _stands(transfer, outcomes)
+        standing = Counter(paper.kind for paper in papers.pop(transfer.id, []) if not paper.void)
+        for kind in (Operation.NOTICE, Operation.ENTRY):
+            if standing[kind] != int(stands):
+                word = "completed" if stands else "not completed"
+                yield f"{transfer.id} is {word}, and the {kind} stands {standing[kind]} times"
+    for reference in papers:
+        yield f"something was filed for {reference}, which is no transfer"
 
 
 def _wrong_balances(transfers: Sequence[Transfer], outcomes: Mapping[str, Outcome], books: Books) -> Iterator[str]:
     expected = Counter(books.openings)
     for transfer in transfers:
-        if transfer.id in outcomes and outcomes[transfer.id].completed:
+        if _stands(transfer, outcomes):
             expected[transfer.source] -= transfer.cents
             expected[transfer.target] += transfer.cents
     actual = Counter(books.openings)
@@ -143,3 +151,15 @@ def _wrong_balances(transfers: Sequence[Transfer], outcomes: Mapping[str, Outcom
             yield f"account {account} has {money(actual[account])} and should have {money(expected[account])}"
     if between_banks:
         yield f"{money(between_banks)} is open between the banks"
+
+
+def _stands(transfer: Transfer, outcomes: Mapping[str, Outcome]) -> bool:
+    """Whether the transfer is to be found in the books."""
+    return transfer.id in outcomes and outcomes[transfer.id].completed
+
+
+def _by_reference(records: Iterable[Record]) -> dict[str, list[Record]]:
+    grouped: dict[str, list[Record]] = defaultdict(list)
+    for record in records:
+        grouped[record.reference].append(record)
+    return grouped

@@ -1,0 +1,71 @@
+"""Lets a worker die at the points of the plan: by SIGKILL, in the middle of what the deployed handlers do.
+
+It watches from outside: the requests to the banks through urllib's own processors, the sends through botocore's events.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import urllib.request
+from collections.abc import Iterable, Mapping
+from http.client import HTTPResponse
+from pathlib import Path
+from typing import Any
+
+from botocore import handlers
+
+from infra.demo.behaviour import FORWARD, operation
+from infra.demo.kills import Kind, Moment, Point, continuation
+from infra.demo.reports import Reports
+
+
+class KillSwitch(urllib.request.BaseHandler):
+    """Kills this process once for each point, whichever worker comes to it first."""
+
+    def __init__(self, points: Iterable[Point], directory: Path, reports: Reports) -> None:
+        self._points = set(points)
+        self._directory = directory  # shared by the workers: a file for each point that has been used up
+        self._reports = reports
+        self._transfer = ""
+
+    def install(self) -> None:
+        """Watch every request and every send of this process. Before the first AWS client is made."""
+        urllib.request.install_opener(urllib.request.build_opener(self))
+        handlers.BUILTIN_HANDLERS.append(("before-call.sqs.SendMessage", self._sending))
+
+    def delivered(self, transfer: str) -> None:
+        """The execution of this transfer is about to be advanced."""
+        self._transfer = transfer
+
+    def http_request(self, request: urllib.request.Request) -> urllib.request.Request:
+        self._asking(request, Moment.BEFORE)
+        return request
+
+    def http_response(self, request: urllib.request.Request, response: HTTPResponse) -> HTTPResponse:
+        self._asking(request, Moment.AFTER)
+        return response
+
+    def _asking(self, request: urllib.request.Request, moment: Moment) -> None:
+        body = json.loads(request.data) if isinstance(request.data, bytes) else {}
+        asked = operation(request.get_method(), request.selector, reverses="reverses" in body)
+        if asked is not None:
+            kind = Kind.BODY if asked in FORWARD else Kind.ROLLBACK
+            self._reach(Point(kind, self._transfer, asked, moment))
+
+    def _sending(self, params: Mapping[str, Any], **_: object) -> None:
+        message = json.loads(json.loads(params["body"])["MessageBody"])
+        if "revision" in message:
+            call = continuation(message["revision"])
+            self._reach(Point(Kind.SEND, message["execution"], call, Moment.BEFORE))
+
+    def _reach(self, point: Point) -> None:
+        if point not in self._points:
+            return
+        try:
+            (self._directory / f"{point}".replace(" ", "-")).touch(exist_ok=False)
+        except FileExistsError:
+            return  # it was killed here before; this is the attempt after
+        self._reports.send("kill", point.kind)
+        os.kill(os.getpid(), signal.SIGKILL)
