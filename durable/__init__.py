@@ -1,0 +1,97 @@
+"""Durable workflows for AWS Lambda: plain functions whose steps survive crashes, and carry their own rollback."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from durable.engine.context import Context
+from durable.engine.outcomes import Failure, Success
+from durable.engine.retry import Retry
+from durable.engine.step import Step, Undo
+from durable.engine.workflow import Workflow, workflow
+from durable.errors import (
+    AlreadyStarted,
+    Cancelled,
+    ChildFailed,
+    CodecError,
+    ConfigurationError,
+    DuplicateWorkflow,
+    DurableError,
+    ErrorInfo,
+    ExecutionBusy,
+    ExecutionFailed,
+    ExecutionNotFound,
+    HistoryDiverged,
+    InvalidCall,
+    InvalidInput,
+    InvalidName,
+    InvalidState,
+    JoinFailed,
+    Kind,
+    NestedStep,
+    QueueTimeout,
+    RaceFailed,
+    RollbackError,
+    StepFailed,
+    StepOnly,
+    StoreError,
+    SuspensionSwallowed,
+    TerminalError,
+    WorkflowNotFound,
+    WrongThread,
+)
+from durable.runtime.client import Client
+from durable.runtime.execution import Execution
+from durable.runtime.history_view import HistoryEntry, RollbackOutcome
+
+__all__ = [
+    "AlreadyStarted",
+    "Cancelled",
+    "ChildFailed",
+    "Client",
+    "CodecError",
+    "ConfigurationError",
+    "Context",
+    "DuplicateWorkflow",
+    "DurableError",
+    "ErrorInfo",
+    "Execution",
+    "ExecutionBusy",
+    "ExecutionFailed",
+    "ExecutionNotFound",
+    "Failure",
+    "HistoryDiverged",
+    "HistoryEntry",
+    "InvalidCall",
+    "InvalidInput",
+    "InvalidName",
+    "InvalidState",
+    "JoinFailed",
+    "Kind",
+    "NestedStep",
+    "QueueTimeout",
+    "RaceFailed",
+    "Retry",
+    "RollbackError",
+    "RollbackOutcome",
+    "Step",
+    "StepFailed",
+    "StepOnly",
+    "StoreError",
+    "Success",
+    "SuspensionSwallowed",
+    "TerminalError",
+    "Undo",
+    "Workflow",
+    "WorkflowNotFound",
+    "WrongThread",
+    "connect",
+    "workflow",
+]
+
+
+def connect(*, table: str, queue: str, session: Any = None) -> Client:
+    """A client for callers outside Lambda: the table's name, the continuation queue's URL, and a boto3 session if any."""
+    from durable.aws.connect import connect as connect_to_aws  # `import durable` loads no AWS package
+
+    return connect_to_aws(table=table, queue=queue, session=session)

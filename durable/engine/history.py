@@ -26,6 +26,7 @@ class EntryKind(StrEnum):
     ROLLBACK = "rollback"
     CAUSE = "cause"  # why the execution fails or was cancelled: what its rollbacks see
     OUTPUT = "output"
+    DIVERGENCE = "divergence"  # where the code was found not to match
 
 
 class EntryStatus(StrEnum):
@@ -77,6 +78,7 @@ class Entry(
         "undoable": "r",
         "fingerprint": "h",
         "sensitive": "z",
+        "crashed": "c",
     },
 ):
     """The record of one operation. Times are milliseconds since the epoch; 0 is none."""
@@ -97,6 +99,7 @@ class Entry(
     undoable: bool = False  # the step has a rollback
     fingerprint: str = ""  # of the arguments at the first run (D6)
     sensitive: bool = False
+    crashed: bool = False  # an attempt took its process with it: every further start is recorded before the body
 
     @property
     def settled(self) -> bool:
@@ -148,11 +151,12 @@ def unpack(data: bytes) -> list[Entry]:
 class History:
     """The entries of one execution, for one replay of it."""
 
-    __slots__ = ("_children", "_next_order", "cause", "input", "operations", "output", "rollbacks")
+    __slots__ = ("_children", "_next_order", "cause", "divergence", "input", "operations", "output", "rollbacks")
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self.input: Entry | None = None
         self.cause: Entry | None = None
+        self.divergence: Entry | None = None
         self.output: Entry | None = None
         self.operations: dict[str, Entry] = {}
         self.rollbacks: dict[str, Entry] = {}
@@ -170,6 +174,8 @@ class History:
                 self.cause = entry
             case EntryKind.OUTPUT:
                 self.output = entry
+            case EntryKind.DIVERGENCE:
+                self.divergence = entry
             case EntryKind.ROLLBACK:
                 self.rollbacks[entry.path] = entry
             case _:

@@ -69,7 +69,8 @@ class Head:
     resume_to: str = ""  # at rest: the status to go back to
     skip_rollback: int = 0  # cancelled without rollback
     ended: int = 0  # when it became terminal
-    deadline: int = 0  # the execution's own timeout
+    deadline: int = 0  # when the execution's own timeout is over
+    run: int = 0  # how often it was restarted
 
     @property
     def terminal(self) -> bool:

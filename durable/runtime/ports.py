@@ -28,8 +28,8 @@ class Where:
 class Update:
     """One conditional write of a head: `write` sets fields, `add` counts up.
 
-    An empty string or bytes is removed, and so is a zero in a field that may be absent (wake, due, skip_rollback, ended,
-    deadline). Counters are always there, for a comparison with what is absent is false.
+    An empty string or bytes is removed, and so is a zero in a field that may be absent (wake, due, skip_rollback,
+    ended, deadline). Counters are always there, for a comparison with what is absent is false.
     """
 
     execution_id: str
@@ -64,7 +64,7 @@ class Store(Protocol):
         """The head as last written."""
 
     def update(self, update: Update) -> Head | Refused:
-        """Write if the conditions hold: the head after it, or the refusal. Every later read returns what it accepted."""
+        """Write if the conditions hold: the head after it, or the refusal. Later reads return what it accepted."""
 
     def seal(self, execution_id: str, segment: Segment) -> None:
         """Write a segment. It counts only once a head names it."""

@@ -56,9 +56,8 @@ def claim(continuation: Continuation, phase: str, message_id: str, nonce: str, n
 
 def checkpoint(head: Head, plan: Plan, nonce: str, now: int) -> Update:
     """Rule 4: record, in one write, what happened and how the execution goes on; `head` is as it was last seen."""
-    status, resume_to = settled_status(head, plan)
-    verb = head.status in (Status.PAUSED, Status.CANCELLING)  # it came in while the lease was held, and it stands
-    keep = plan.keep and not verb
+    status, resume_to = settled_status(head, plan.status)
+    keep = plan.keep and status is plan.status  # a verb that came in takes the lease back
     wake = 0 if status in (Status.CANCELLING, Status.FAILING) or keep else plan.wake
     write: dict[str, object] = {
         "status": status,
@@ -74,8 +73,8 @@ def checkpoint(head: Head, plan: Plan, nonce: str, now: int) -> Update:
     }
     if not keep:
         write["lease"] = 0
-    if status not in ENDING or status is Status.FAILING or plan.status in FORWARD:
-        write["claims"] = 1 if keep else 0  # what a rollback finds of the forward claims stays as it was (rule 9)
+    if plan.status in (*FORWARD, Status.FAILING, Status.COMPLETED):
+        write["claims"] = 1 if keep else 0  # a rollback leaves what it found of the forward claims (rule 9)
     if plan.state is not None:
         write |= {"state": plan.state, "state_at": plan.state_at}
     write |= due(head, status, wake, now)
@@ -91,18 +90,15 @@ def checkpoint(head: Head, plan: Plan, nonce: str, now: int) -> Update:
     )
 
 
-def settled_status(head: Head, plan: Plan) -> tuple[Status, str]:
-    """The status after a checkpoint, and the one to resume to: a verb that came in while the lease was held stands."""
+def settled_status(head: Head, wanted: Status) -> tuple[Status, str]:
+    """The status after a checkpoint and the one to resume to: a verb that came in while the lease was held stands."""
     if head.status is Status.PAUSED:
-        back = Status.RUNNING if plan.status in TERMINAL else plan.status
-        return Status.PAUSED, back
-    if head.status is Status.CANCELLING and plan.status not in (*TERMINAL, Status.ROLLING_BACK, Status.DIVERGED):
+        return Status.PAUSED, Status.RUNNING if wanted in TERMINAL else wanted
+    if head.status is Status.CANCELLING and wanted in (*FORWARD, Status.FAILING, Status.COMPLETED):
         return Status.CANCELLING, ""
-    if head.status is Status.CANCELLING and plan.status is Status.COMPLETED:
-        return Status.CANCELLING, ""
-    if plan.status is Status.DIVERGED:
+    if wanted is Status.DIVERGED:
         return Status.DIVERGED, head.status if head.status in ENDING else Status.RUNNING
-    return plan.status, ""
+    return wanted, ""
 
 
 def due(head: Head, status: Status, wake: int, now: int) -> dict[str, object]:

@@ -1,0 +1,141 @@
+"""One attempt of a body: runs it and says what is to be recorded. The same for steps and rollbacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from durable.engine import codec
+from durable.engine.document import Document
+from durable.engine.failures import described, kind_of
+from durable.engine.log import ExecutionLog
+from durable.engine.retry import Retry
+from durable.engine.signatures import check_call
+from durable.engine.step import Access
+from durable.errors import CodecError, DurableError, ErrorInfo, Kind
+from durable.runtime.bodies import Body, Raised, Returned, TimedOut
+from durable.runtime.sizes import MAX_VALUE
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """The body returned a value that can be stored."""
+
+    value: bytes
+    state: bytes
+    running: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Retrying:
+    """The attempt failed, and another follows after `wait` seconds. `running`: its body has not ended (S4)."""
+
+    error: ErrorInfo
+    wait: float
+    state: bytes
+    running: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FailedForGood:
+    """The attempt failed, and no other follows. `running`: the body has not ended, so this process must (S4)."""
+
+    kind: Kind
+    error: ErrorInfo
+    state: bytes
+    running: bool = False
+
+
+Result = Completed | Retrying | FailedForGood
+
+
+class AttemptTimeout(DurableError):
+    """The error that an attempt which ran out of time is recorded with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What is to run, as which attempt, and how its failure is judged."""
+
+    what: str  # "step 'charge'", for messages
+    seed: str  # of the backoff's jitter
+    function: Callable[..., Any]
+    subject: str  # Step or Undo, for messages
+    arguments: Sequence[Any]
+    annotation: Any  # of the result; None: the result is not kept
+    number: int  # from 1
+    retry: Retry
+    limit: float  # seconds
+
+    def run(
+        self, make: Callable[[Access], object], document: Document, scratch: dict[str, Any], log: ExecutionLog
+    ) -> Result:
+        """Run the body; never raises what the body raises."""
+        import time
+
+        started = time.monotonic()
+        access = Access(document, scratch, log, lambda: max(0.0, self.limit - (time.monotonic() - started)))
+        try:
+            subject = make(access)
+            check_call(self.function, self.subject, self.arguments, self.what)
+            outcome = Body(self.function, subject, self.arguments).run(self.limit)
+        except DurableError as refusal:
+            outcome = Raised(refusal)
+        finally:
+            access.open = False
+        match outcome:
+            case Returned(value):
+                return self._returned(value, document)
+            case Raised(error):
+                return self._raised(error, document)
+            case TimedOut(running):
+                return self._timed_out(document, running=running)
+
+    def _returned(self, value: Any, document: Document) -> Result:
+        try:
+            stored = b"" if self.annotation is None else codec.encode(value, self.annotation)
+            if len(stored) > MAX_VALUE:
+                raise CodecError(
+                    f"{self.what} returned {len(stored):,} bytes; at most {MAX_VALUE:,} can be stored. "
+                    "Put the data where it belongs, and return its key."
+                )
+        except CodecError as error:
+            return FailedForGood("critical", described(error), self._state(document))
+        try:
+            return Completed(stored, document.changes())
+        except CodecError as error:
+            return FailedForGood("critical", described(error), b"")
+
+    def _raised(self, error: BaseException, document: Document) -> Result:
+        kind = kind_of(error)
+        info = described(error)
+        state = self._state(document)
+        if kind is not None:
+            return FailedForGood(kind, info, state)
+        return self._again(info, state)
+
+    def _timed_out(self, document: Document, *, running: bool) -> Result:
+        info = described(
+            AttemptTimeout(f"{self.what} ran longer than its {self.limit:.3g} seconds (attempt {self.number})")
+        )
+        state = b"" if running else self._state(document)
+        if not self.retry.on_timeout:
+            return FailedForGood("timeout", info, state, running)
+        return self._again(info, state, kind="timeout", running=running)
+
+    def _again(self, info: ErrorInfo, state: bytes, kind: Kind = "exhausted", *, running: bool = False) -> Result:
+        if self.number >= self.retry.attempts:
+            return FailedForGood(kind, info, state, running)
+        try:
+            wait = self.retry.wait(self.number, info, self.seed)
+        except Exception as error:  # the user's `delay` (S1)
+            return FailedForGood("critical", described(error), state, running)
+        return Retrying(info, wait, state, running)
+
+    def _state(self, document: Document) -> bytes:
+        """What a failed attempt left of the document: it stays (S8); what can't be stored is left out."""
+        try:
+            return document.changes()
+        except CodecError:
+            return b""

@@ -1,0 +1,147 @@
+"""The client: starts executions and finds them again."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, overload
+
+from durable.engine import codec
+from durable.engine.history import Entry, EntryKind, pack, with_value
+from durable.engine.workflow import Workflow
+from durable.errors import AlreadyStarted, CodecError, ExecutionNotFound, InvalidInput, InvalidName
+from durable.runtime import protocol
+from durable.runtime.continuation import continuation_of
+from durable.runtime.execution import Execution
+from durable.runtime.head import Head, Status, list_key, shard
+from durable.runtime.ports import Clock, Nonces, Observer, Queue, Segment, Store
+from durable.runtime.registry import Registry
+from durable.runtime.sizes import HEAD_LIMIT, MAX_VALUE, head_size
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    I = TypeVar("I")
+    O = TypeVar("O")
+    W = TypeVar("W")
+
+ID = re.compile(r"[0-9a-zA-Z_.:-]{1,100}")
+
+
+class Client:
+    """Starts executions and finds them again. Raises StoreError when the table or the queue can't be reached."""
+
+    def __init__(
+        self, store: Store, queue: Queue, clock: Clock, nonces: Nonces, registry: Registry, observer: Observer
+    ) -> None:
+        self._store = store
+        self._queue = queue
+        self._clock = clock
+        self._nonces = nonces
+        self._registry = registry
+        self._observer = observer
+
+    @overload
+    def start(self, workflow: Workflow[None, O, W], *, execution_id: str | None = None) -> Execution[O, W]: ...
+    @overload
+    def start(self, workflow: Workflow[I, O, W], input: I, *, execution_id: str | None = None) -> Execution[O, W]: ...
+    def start(self, workflow: Workflow[Any, Any, Any], input: Any = None, *, execution_id: str | None = None) -> Any:
+        """Start an execution; with an id, a repeated start with the same input returns the one that exists (E2).
+
+        An id is 1 to 100 characters of `[0-9a-zA-Z_.:-]`. Raises InvalidInput that names the field, InvalidName,
+        AlreadyStarted when the id was started with something else.
+        """
+        if workflow.takes_input:
+            codec.check(input, workflow.input_type)
+        elif input is not None:
+            raise InvalidInput(f"workflow '{workflow.name}' takes no input, and was given {type(input).__name__}")
+        return self._start(workflow, input, checked_id(self._nonces() if execution_id is None else execution_id))
+
+    def start_named(
+        self, name: str, data: object, *, execution_id: str, version: int | None = None
+    ) -> Execution[Any, Any]:
+        """Start by name, from plain JSON, as messages and HTTP requests do.
+
+        Raises WorkflowNotFound besides what `start` raises.
+        """
+        workflow = self._registry.newest(name, version)
+        if workflow.takes_input:
+            data = codec.accept(data, workflow.input_type)
+        elif data is not None:
+            raise InvalidInput(f"workflow '{name}' takes no input, and was given {type(data).__name__}")
+        return self._start(workflow, data, checked_id(execution_id))
+
+    @overload
+    def get(self, workflow: Workflow[Any, O, W], execution_id: str) -> Execution[O, W]: ...
+    @overload
+    def get(self, workflow: str) -> Execution[Any, Any]: ...
+    def get(self, workflow: Any, execution_id: str | None = None) -> Any:
+        """The execution of this id; raises ExecutionNotFound, also for one of another workflow than the given."""
+        wanted = workflow if execution_id is None else execution_id
+        execution = self._handle(wanted)
+        found = execution.workflow
+        if execution_id is not None and found != workflow.name:
+            raise ExecutionNotFound(f"execution '{wanted}' is of workflow '{found}', not '{workflow.name}'")
+        return execution
+
+    # --- below -----------------------------------------------------------------------------------------------------
+
+    def _handle(self, execution_id: str) -> Execution[Any, Any]:
+        return Execution(execution_id, self._store, self._queue, self._clock, self._registry)
+
+    def _start(self, workflow: Workflow[Any, Any, Any], input: Any, execution_id: str) -> Execution[Any, Any]:
+        head, segment = self._new(workflow, input, execution_id)
+        existing = self._store.create(head, segment)
+        if existing is not None and existing.terminal and existing.due <= self._clock.now():
+            self._store.purge(existing)  # expired: as good as gone (E9)
+            existing = self._store.create(head, segment)
+        if existing is None:
+            self._observer.execution_started(execution_id, workflow.name)
+        elif (existing.workflow, existing.digest) != (head.workflow, head.digest):
+            raise AlreadyStarted(
+                f"execution '{execution_id}' was started before, with another "
+                + ("input" if existing.workflow == head.workflow else f"workflow, '{existing.workflow}'")
+            )
+        started = head if existing is None else existing
+        if started.revision == 0 and not started.terminal:  # whoever started it may have died before it sent
+            self._queue.send(continuation_of(started))
+        return self._handle(execution_id)
+
+    def _new(self, workflow: Workflow[Any, Any, Any], input: Any, execution_id: str) -> tuple[Head, Segment | None]:
+        try:
+            stored = codec.encode(input, workflow.input_type if workflow.takes_input else None)
+        except CodecError as error:
+            raise InvalidInput(
+                f"the input of workflow '{workflow.name}' can't be stored: {error}", error.path
+            ) from error
+        if len(stored) > MAX_VALUE:
+            raise InvalidInput(
+                f"the input of workflow '{workflow.name}' is {len(stored):,} bytes; at most {MAX_VALUE:,} can be stored. "
+                "Put the data where it belongs, and start with its key."
+            )
+        now = self._clock.now()
+        head = Head(
+            execution_id=execution_id,
+            status=Status.PENDING,
+            workflow=workflow.name,
+            version=workflow.version,
+            created=now,
+            digest=sha256(stored).hexdigest()[:16],
+            due=now + protocol.STALE,
+            due_shard=shard(execution_id),
+            list_key=list_key(workflow.name, execution_id, is_open=True),
+            deadline=now + round(workflow.timeout * 1000) if workflow.timeout is not None else 0,
+            tail=pack([with_value(Entry(path="", kind=EntryKind.INPUT, started=now, ended=now), stored)]),
+        )
+        if head_size(head) <= HEAD_LIMIT:
+            return head, None
+        segment = Segment("history#000001#0", "", head.tail)
+        return replace(head, tail=b"", segment=segment.key, segments=1), segment
+
+
+def checked_id(execution_id: object) -> str:
+    """An execution id; raises InvalidName."""
+    if not isinstance(execution_id, str) or not ID.fullmatch(execution_id):
+        raise InvalidName(f"an execution id is 1 to 100 characters of [0-9a-zA-Z_.:-], not {execution_id!r}")
+    return execution_id

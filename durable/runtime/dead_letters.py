@@ -1,0 +1,108 @@
+"""Dead letters: continuations that were received again and again, and never dealt with (protocol rule 11).
+
+They prove nothing by themselves: throttling, a broken deploy and a missing permission burn receives too. So they are
+counted, and the execution gets another chance, until it is plain that every attempt takes its process down.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from durable.engine.history import Entry, EntryKind, EntryStatus, ErrorRecord, pack, unpack
+from durable.errors import ErrorInfo, StoreError
+from durable.runtime import protocol, records
+from durable.runtime.continuation import Delivery, continuation_of
+from durable.runtime.delivery import Action, Verdict, rule
+from durable.runtime.executor import fields
+from durable.runtime.head import ENDING, Head, Status
+from durable.runtime.ports import Clock, ExecutionEnded, Observer, Queue, Refused, Store, Update
+from durable.runtime.registry import Registry
+
+logger = logging.getLogger("durable.runtime")
+
+DELAY = 60.0  # seconds before the next try
+CRASHES = 2  # dead letters that fail an execution which was claimed and never came to a checkpoint
+LETTERS = 4  # dead letters that fail one of which nothing is known
+POISONED = ErrorInfo(
+    "DeadLettered",
+    "its continuation was received until the queue gave up, again and again: each invocation died, or none could start. "
+    "The function's logs have the reason",
+)
+
+
+class DeadLetters:
+    """Deals with dead letters."""
+
+    def __init__(self, store: Store, queue: Queue, clock: Clock, registry: Registry, observer: Observer) -> None:
+        self._store = store
+        self._queue = queue
+        self._clock = clock
+        self._registry = registry
+        self._observer = observer
+
+    def bury(self, delivery: Delivery) -> Verdict:
+        """What becomes of a dead letter; a fault of the machinery returns it."""
+        try:
+            return self._bury(delivery)
+        except StoreError as error:
+            logger.warning("a dead letter is left after a fault of the machinery: %s", error, extra=fields(delivery))
+            return Verdict.RETURN
+
+    def _bury(self, delivery: Delivery) -> Verdict:
+        head = self._store.read(delivery.continuation.execution)
+        for _ in range(5):
+            now = self._clock.now()
+            ruling = rule(head, delivery, now)
+            if head is None or ruling.action is Action.DELETE:
+                return Verdict.DELETE
+            if ruling.action is Action.HOLD and head.held(now):
+                self._queue.hold(delivery.receipt, max(0, ruling.until - now) / 1000)
+                return Verdict.RETURN
+            if ruling.action is Action.RESEND:
+                self._send(head, now)
+                return Verdict.DELETE
+            answer = self._store.update(self._decide(head, delivery, ruling.action, now))
+            if not isinstance(answer, Refused):
+                self._tell(answer, delivery)
+                return Verdict.DELETE
+            head = answer.head
+        return Verdict.RETURN
+
+    def _decide(self, head: Head, delivery: Delivery, action: Action, now: int) -> Update:
+        known = self._registry.find(head.workflow, head.version) is not None
+        if action is Action.HOLD or not known:  # it merely waits, or this deployment can't know: nothing is counted
+            return protocol.bury(head, delivery.message_id, None, head.status, now, counted=False)
+        dead = head.dead + 1
+        if dead < (CRASHES if head.claims else LETTERS):
+            return protocol.bury(head, delivery.message_id, None, head.status, now, counted=True)
+        if head.status in ENDING:
+            end = Status.CANCELLED if head.status is Status.CANCELLING else Status.FAILED
+            entry = Entry(
+                path="",
+                kind=EntryKind.ROLLBACK,
+                status=EntryStatus.FAILED,
+                failure="exhausted",
+                error=ErrorRecord.of(POISONED),
+                started=now,
+                ended=now,
+            )
+        else:
+            end = Status.FAILING
+            entry = records.ending(EntryKind.CAUSE, POISONED, now)
+        tail = pack([*unpack(head.tail), entry])
+        return protocol.bury(head, delivery.message_id, tail, end, now, counted=True)
+
+    def _tell(self, head: Head, delivery: Delivery) -> None:
+        self._observer.noticed("dead_letter", head.execution_id, head.workflow)
+        if head.terminal:
+            seconds = max(0, head.ended - head.created) / 1000
+            self._observer.execution_ended(
+                ExecutionEnded(head.execution_id, head.workflow, head.status, "failed", seconds)
+            )
+        elif head.status is not Status.FAILING:
+            self._send(head, self._clock.now())
+        logger.error("dead letter number %d: the execution is %s", head.dead, head.status, extra=fields(delivery))
+
+    def _send(self, head: Head, now: int) -> None:
+        delay = max(0, head.wake - now) / 1000 if head.parked(now) else DELAY
+        self._queue.send(continuation_of(head), delay=delay)

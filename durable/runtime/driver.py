@@ -1,0 +1,208 @@
+"""What the engine's replay asks for, done: bodies are run, outcomes recorded, waits begun (the forward direction)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+from durable.engine.calls import StepCall
+from durable.engine.document import Document
+from durable.engine.history import Entry, EntryKind, EntryStatus
+from durable.engine.interrupts import Suspended
+from durable.engine.keys import forward_key
+from durable.engine.log import ExecutionLog
+from durable.engine.paths import leaf
+from durable.engine.step import Access, Step
+from durable.engine.workflow import Workflow
+from durable.errors import ErrorInfo
+from durable.runtime import records
+from durable.runtime.attempts import Attempt, Result, Retrying
+from durable.runtime.budget import Budget
+from durable.runtime.claimed import Claimed, Wanted
+from durable.runtime.head import Status
+from durable.runtime.ports import Clock, Observer, Process, StepEnded
+
+
+class ForwardDriver:
+    """Runs the steps of one invocation; `last` is what remains to be recorded when the user's code has been left."""
+
+    def __init__(
+        self,
+        claimed: Claimed,
+        workflow: Workflow[Any, Any, Any],
+        budget: Budget,
+        clock: Clock,
+        observer: Observer,
+        process: Process,
+        scratch: dict[str, Any],
+    ) -> None:
+        self.last: Wanted | None = None  # None: nothing, a verb has taken the lease back
+        self._claimed = claimed
+        self._workflow = workflow
+        self._budget = budget
+        self._clock = clock
+        self._observer = observer
+        self._process = process
+        self._scratch = scratch
+        self._noted: list[Entry] = []
+        self._events: list[StepEnded] = []
+        self._crashed = claimed.head.claims > 1  # an earlier forward claim ended without a checkpoint
+
+    # --- the engine's Driver ---------------------------------------------------------------------------------------
+
+    def now(self) -> int:
+        """The time."""
+        return self._clock.now()
+
+    def perform(self, call: StepCall, recorded: Entry | None, fingerprint: str) -> Entry:
+        """Run attempts until the outcome is final, the budget is spent, or a retry is too far off to wait in place."""
+        entry = recorded or Entry(
+            path=call.path,
+            order=self._claimed.history.next_order,
+            status=EntryStatus.UNFINISHED,
+            undoable=call.rollback is not None,
+            fingerprint=fingerprint,
+            sensitive=call.sensitive,
+        )
+        self._expire([entry] if self._crashed else [])
+        if not self._budget.allows(call.timeout):
+            self._leave(Status.RUNNING)
+        while True:
+            entry = self._marked(call, entry)
+            entry, result = self._attempt(call, entry)
+            if result.running:
+                self._end_process(entry)
+            if isinstance(result, Retrying):
+                if not self._budget.can_wait(result.wait):
+                    self._leave(Status.WAITING, [entry], result.state, wake=entry.until)
+                self._record([entry], result.state)
+                self._clock.sleep(result.wait)
+            elif self._budget.spent():
+                self._leave(Status.RUNNING, [entry], result.state)
+            else:
+                self._record([entry], result.state)
+                return entry
+
+    def exhaust(self, call: StepCall, recorded: Entry) -> Entry:
+        """Record that crashes used the attempts up (S4)."""
+        entry = records.exhausted(recorded, self._clock.now())
+        self._events.append(records.event(self._claimed.head, entry, entry.charged, 0.0))
+        self._record([entry])
+        return entry
+
+    def note(self, entry: Entry) -> None:
+        """Record an entry with the next checkpoint."""
+        self._noted.append(entry)
+        self._claimed.history.record(entry)
+
+    def park(self, until: int, entry: Entry | None = None) -> NoReturn:
+        """Suspend until then, or until a message or the execution's own deadline comes."""
+        self._expire([])
+        deadline = self._claimed.head.deadline
+        wake = min(until, deadline) if deadline else until
+        self._leave(Status.WAITING, [entry] if entry else [], wake=wake, inbox=self._claimed.head.inbox)
+
+    def drifted(self, path: str) -> None:
+        """Count a step whose arguments differ from the recorded ones (D6)."""
+        head = self._claimed.head
+        self._observer.noticed("drift", head.execution_id, head.workflow)
+
+    # --- for the executor ------------------------------------------------------------------------------------------
+
+    def noted(self) -> list[Entry]:
+        """Entries that wait for the next checkpoint."""
+        noted, self._noted = self._noted, []
+        return noted
+
+    def told(self) -> None:
+        """Tell the observer of what has been recorded by now."""
+        for event in self._events:
+            self._observer.step_ended(event)
+        self._events = []
+
+    # --- below -----------------------------------------------------------------------------------------------------
+
+    def _marked(self, call: StepCall, entry: Entry) -> Entry:
+        """Record the start before the body, after a crash and for at-most-once: a crash is then charged (rule 10)."""
+        if not (self._crashed or entry.crashed or call.at_most_once):
+            return entry
+        marked = records.marked(entry, self._clock.now(), crashed=self._crashed or entry.crashed)
+        self._record([marked])
+        self._crashed = False
+        return marked
+
+    def _attempt(self, call: StepCall, entry: Entry) -> tuple[Entry, Result]:
+        head = self._claimed.head
+        number = records.number_of(entry)
+        attempt = Attempt(
+            what=f"step '{call.path}'",
+            seed=f"{head.execution_id}:{call.path}",
+            function=call.body,
+            subject="Step",
+            arguments=call.arguments,
+            annotation=call.annotation,
+            number=number,
+            retry=call.retry,
+            limit=self._budget.limit(call.timeout),
+        )
+
+        def make(access: Access) -> Step[Any]:
+            return Step(
+                access,
+                name=leaf(call.path),
+                path=call.path,
+                attempt=number,
+                execution_id=head.execution_id,
+                idempotency_key=forward_key(head.execution_id, head.run, call.path),
+            )
+
+        document = Document(self._claimed.state, self._workflow.state)
+        self._observer.body_started(head.execution_id, call.path, number, rollback=False)
+        started = self._clock.now()
+        result = attempt.run(make, document, self._scratch, ExecutionLog(self._fields(call.path, number)))
+        ended = self._clock.now()
+        self._budget.done += 1
+        known = records.after(entry, result, started, ended)
+        self._events.append(records.event(head, known, number, (ended - started) / 1000))
+        return known, result
+
+    def _expire(self, entries: Sequence[Entry]) -> None:
+        """Fail the execution when its own time is over (R13)."""
+        head = self._claimed.head
+        now = self._clock.now()
+        if head.deadline and now >= head.deadline:
+            error = ErrorInfo(
+                "ExecutionTimedOut", f"the execution took longer than its timeout, {self._workflow.timeout:g} s"
+            )
+            self._leave(Status.FAILING, [*entries, records.ending(EntryKind.CAUSE, error, now)])
+
+    def _record(self, entries: Sequence[Entry], state: bytes = b"") -> None:
+        """Checkpoint and go on; where a verb came in, the lease has been taken back: suspend."""
+        head = self._claimed.checkpoint(Wanted([*self.noted(), *entries], Status.RUNNING, keep=True, state=state))
+        self.told()
+        if head.status is not Status.RUNNING:
+            self.last = None
+            raise Suspended
+
+    def _leave(
+        self, status: Status, entries: Sequence[Entry] = (), state: bytes = b"", wake: int = 0, inbox: int | None = None
+    ) -> NoReturn:
+        """Suspend; it is recorded once the user's code has been left."""
+        self.last = Wanted([*self.noted(), *entries], status, wake=wake, inbox=inbox, state=state)
+        raise Suspended
+
+    def _end_process(self, entry: Entry) -> NoReturn:
+        """A body has outlived its timeout and still runs: record the attempt, and take the body down (S4).
+
+        The lease stays, so that no retry and no rollback overlaps the body. Where a verb came in it does not, but
+        nobody has been sent a continuation yet.
+        """
+        try:
+            self._record([entry])
+        finally:
+            self._process.exit()
+        raise Suspended
+
+    def _fields(self, path: str, attempt: int) -> Mapping[str, object]:
+        head = self._claimed.head
+        return {"workflow": head.workflow, "execution": head.execution_id, "step": path, "attempt": attempt}

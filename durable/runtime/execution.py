@@ -1,0 +1,245 @@
+"""An execution as its callers see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from durable.engine.document import Document
+from durable.engine.durations import Duration, seconds
+from durable.engine.history import History, unpack
+from durable.errors import ErrorInfo, ExecutionBusy, ExecutionFailed, ExecutionNotFound, InvalidState
+from durable.runtime import protocol, wakeups
+from durable.runtime.continuation import continuation_of
+from durable.runtime.head import AT_REST, ENDING, TERMINAL, Head, Status
+from durable.runtime.history_view import HistoryEntry, RollbackOutcome, moment, rollback_outcome, shown
+from durable.runtime.ports import Clock, Queue, Store, Update
+from durable.runtime.registry import Registry
+
+if TYPE_CHECKING:
+    from typing import Generic
+
+    from typing_extensions import TypeVar
+
+    O = TypeVar("O")
+    S = TypeVar("S", default=Any)
+
+    class _Typed(Generic[O, S]):
+        """Generic in output and state."""
+else:
+    from types import GenericAlias
+
+    class _Typed:
+        __class_getitem__ = classmethod(GenericAlias)
+
+
+POLL = 0.2  # seconds between looks at an execution whose result is waited for; doubled up to:
+MAX_POLL = 2.0
+
+
+class Execution(_Typed["O", "S"]):
+    """One execution. Each property reads it anew, strongly consistent; ExecutionNotFound when it has gone."""
+
+    def __init__(self, execution_id: str, store: Store, queue: Queue, clock: Clock, registry: Registry) -> None:
+        self.id = execution_id
+        self._store = store
+        self._queue = queue
+        self._clock = clock
+        self._registry = registry
+
+    # --- what it is ------------------------------------------------------------------------------------------------
+
+    @property
+    def status(self) -> str:
+        """Where it stands (E1)."""
+        return self._head().status
+
+    @property
+    def workflow(self) -> str:
+        """The name of its workflow."""
+        return self._head().workflow
+
+    @property
+    def version(self) -> int:
+        """The version of its workflow, which it keeps (D7)."""
+        return self._head().version
+
+    @property
+    def created_at(self) -> datetime:
+        """When it was started."""
+        return moment(self._head().created)
+
+    @property
+    def ended_at(self) -> datetime | None:
+        """When it reached a terminal status."""
+        ended = self._head().ended
+        return moment(ended) if ended else None
+
+    @property
+    def output(self) -> O:
+        """What the workflow returned; raises InvalidState unless it has completed."""
+        head, history = self._read()
+        if head.status is not Status.COMPLETED:
+            raise InvalidState(
+                f"execution '{self.id}' is {head.status}: it has no output. Look at .status, or use .result()"
+            )
+        return self._output(head, history)
+
+    @property
+    def error(self) -> ErrorInfo | None:
+        """Why it failed, was cancelled, or diverged; always the original failure, never the rollback's (R11)."""
+        head, history = self._read()
+        return failure_of(head, history)
+
+    @property
+    def state(self) -> S:
+        """The durable document as last recorded (S8)."""
+        head = self._head()
+        stored = self._store.kept(self.id, head.state_at) if head.state_at else head.state
+        workflow = self._registry.find(head.workflow, head.version)
+        document: S = Document(stored, workflow.state if workflow is not None else None).value
+        return document
+
+    @property
+    def history(self) -> list[HistoryEntry]:
+        """Every operation in the order of starts, then every rollback in the order in which it ran."""
+        return shown(self._read()[1])
+
+    @property
+    def rollback(self) -> RollbackOutcome:
+        """What became of its rollback."""
+        return rollback_outcome(*self._read())
+
+    def result(self, wait: Duration = 0) -> O:
+        """The output once it has completed, waited for at most `wait` (seconds or a timedelta).
+
+        Raises ExecutionFailed when it ended otherwise, ExecutionBusy when the wait is over.
+        """
+        until = self._clock.now() + round(seconds(wait, "result: wait") * 1000)
+        pause = POLL
+        while True:
+            head = self._head()
+            if head.terminal:
+                return self._result(head)
+            left = (until - self._clock.now()) / 1000
+            if left <= 0:
+                raise ExecutionBusy(
+                    f"execution '{self.id}' is {head.status} and has no result yet; wait longer, or ask again"
+                )
+            self._clock.sleep(min(pause, left))
+            pause = min(MAX_POLL, pause * 2)
+
+    # --- verbs (protocol rule 7) -----------------------------------------------------------------------------------
+
+    def cancel(self, *, rollback: bool = True) -> None:
+        """End it with the rollback of what has started, or without; the running step is settled first (R12).
+
+        Asked again, or while it is failing or rolling back, nothing more happens. Raises InvalidState when it has ended
+        otherwise.
+        """
+        head = self._change(
+            "cancel", self._cancellable, lambda seen: protocol.cancel(seen, self._clock.now(), rollback=rollback)
+        )
+        if head is not None:
+            self._queue.send(continuation_of(head))
+
+    def terminate(self) -> None:
+        """End it at once, with no rollback; a running step's outcome is not recorded (R12)."""
+        self._change("terminate", self._terminable, lambda seen: protocol.terminate(seen, self._clock.now()))
+
+    def pause(self) -> None:
+        """Let nothing more happen until `resume`; the running step is settled first (E7)."""
+        self._change("pause", self._pausable, protocol.pause)
+
+    def resume(self) -> None:
+        """Go on where it was paused, or, after a deploy that mends the code, where it diverged (E7, D6)."""
+        head = self._change("resume", self._resumable, lambda seen: protocol.resume(seen, self._clock.now()))
+        if head is not None:
+            wakeups.send_resumed(self._queue, head, self._clock.now())
+
+    # --- below -----------------------------------------------------------------------------------------------------
+
+    def _cancellable(self, head: Head) -> bool:
+        if head.status in (*ENDING, Status.CANCELLED):
+            return False
+        self._refuse_terminal(head, "cancelled")
+        return True
+
+    def _terminable(self, head: Head) -> bool:
+        if head.status is Status.TERMINATED:
+            return False
+        self._refuse_terminal(head, "terminated")
+        return True
+
+    def _pausable(self, head: Head) -> bool:
+        if head.status is Status.PAUSED:
+            return False
+        if head.status in (*TERMINAL, *ENDING, Status.DIVERGED):
+            raise InvalidState(f"execution '{self.id}' is {head.status}: it can't be paused")
+        return True
+
+    def _resumable(self, head: Head) -> bool:
+        if head.status not in AT_REST:
+            raise InvalidState(f"execution '{self.id}' is {head.status}: only a paused or diverged one can be resumed")
+        return True
+
+    def _refuse_terminal(self, head: Head, verb: str) -> None:
+        if head.terminal:
+            raise InvalidState(f"execution '{self.id}' is {head.status}: it can't be {verb}")
+
+    def _change(self, verb: str, applies: Callable[[Head], bool], make: Callable[[Head], Update]) -> Head | None:
+        """Write a verb; read again whenever something changed in between. None when there is nothing to do."""
+        for _ in range(20):
+            seen = self._head()
+            if not applies(seen):
+                return None
+            answer = self._store.update(make(seen))
+            if isinstance(answer, Head):
+                return answer
+        raise ExecutionBusy(f"execution '{self.id}' changed faster than it could be told to {verb}; try again")
+
+    def _head(self) -> Head:
+        head = self._store.read(self.id)
+        if head is None or (head.terminal and head.due <= self._clock.now()):
+            raise ExecutionNotFound(f"there is no execution '{self.id}', or it has expired")
+        return head
+
+    def _read(self) -> tuple[Head, History]:
+        return read_history(self._store, self._head())
+
+    def _output(self, head: Head, history: History) -> O:
+        workflow = self._registry.find(head.workflow, head.version)
+        annotation = workflow.output_type if workflow is not None else Any
+        recorded: Any = history.output.value(annotation) if history.output is not None else None
+        output: O = recorded
+        return output
+
+    def _result(self, head: Head) -> O:
+        history = read_history(self._store, head)[1]
+        if head.status is Status.COMPLETED:
+            return self._output(head, history)
+        error = failure_of(head, history) or ErrorInfo(head.status.capitalize(), f"the execution was {head.status}")
+        raise ExecutionFailed(f"execution '{self.id}' {head.status}: {error}", error)
+
+    def __repr__(self) -> str:
+        return f"<execution {self.id}>"
+
+
+def read_history(store: Store, head: Head) -> tuple[Head, History]:
+    """The whole history of a head."""
+    entries = (
+        [entry for segment in store.segments(head, 0) for entry in unpack(segment.entries)] if head.segments else []
+    )
+    return head, History([*entries, *unpack(head.tail)])
+
+
+def failure_of(head: Head, history: History) -> ErrorInfo | None:
+    """Why an execution failed, was cancelled, or diverged; None when it did not."""
+    if head.status is Status.DIVERGED:
+        entry = history.divergence
+    elif head.status in (*ENDING, Status.FAILED, Status.CANCELLED):
+        entry = history.cause
+    else:
+        return None
+    return entry.error.info() if entry is not None and entry.error is not None else None

@@ -1,0 +1,253 @@
+"""One continuation: claim the execution, replay it to the next unexecuted step, run that, record it, go on (D1).
+
+Here, and only here, what leaves the user's code is unwrapped: a suspension, a divergence, a lost lease, a fault.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from durable.engine import codec
+from durable.engine.context import Context
+from durable.engine.history import Entry, EntryKind, with_value
+from durable.engine.interrupts import Diverged, Fault, Interrupt, LeaseLost, Suspended
+from durable.engine.log import ExecutionLog
+from durable.engine.replay import Drift, Replay, Scope
+from durable.engine.workflow import Workflow
+from durable.errors import CodecError, StoreError, SuspensionSwallowed
+from durable.runtime import protocol, records, wakeups
+from durable.runtime.budget import Budget, Settings
+from durable.runtime.claimed import Claimed, InboxChanged, Wanted
+from durable.runtime.continuation import Delivery, continuation_of
+from durable.runtime.delivery import Action, Ruling, Verdict, rule
+from durable.runtime.driver import ForwardDriver
+from durable.runtime.head import ENDING, Head, Status
+from durable.runtime.memory import SegmentCache, VarsCache
+from durable.runtime.ports import Clock, ExecutionEnded, Nonces, Observer, Process, Queue, Store
+from durable.runtime.registry import Registry
+from durable.runtime.rollback import Rollback
+from durable.runtime.sizes import MAX_VALUE
+
+logger = logging.getLogger("durable.runtime")
+
+MAX_HOLD = 12 * 3_600_000  # from the receipt: SQS keeps a message invisible no longer
+UNKNOWN_HOLD = 60_000  # a deployment that does not know the workflow may be about to (a rolling deploy)
+TRIES = 5  # claims of one delivery: a wrong hint, and verbs that come in
+
+
+class Executor:
+    """Moves executions on, one continuation at a time."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        registry: Registry,
+        store: Store,
+        queue: Queue,
+        clock: Clock,
+        nonces: Nonces,
+        process: Process,
+        observer: Observer,
+    ) -> None:
+        self._settings = settings
+        self._registry = registry
+        self._store = store
+        self._queue = queue
+        self._clock = clock
+        self._nonces = nonces
+        self._process = process
+        self._observer = observer
+        self._segments = SegmentCache()
+        self._vars = VarsCache()
+
+    def advance(self, delivery: Delivery, remaining: Callable[[], float]) -> Verdict:
+        """What becomes of the message; a fault of the machinery returns it, and is never raised (D9, E6)."""
+        try:
+            return self._deliver(delivery, remaining)
+        except LeaseLost:
+            self._notice("lease_lost", delivery)
+            return self._look_again(delivery)
+        except (Fault, StoreError) as error:
+            logger.warning("held after a fault of the machinery: %s", error, extra=fields(delivery))
+            return Verdict.RETURN
+
+    # --- delivery --------------------------------------------------------------------------------------------------
+
+    def _deliver(self, delivery: Delivery, remaining: Callable[[], float]) -> Verdict:
+        continuation = delivery.continuation
+        if self._registry.find(continuation.workflow, continuation.version) is None:
+            self._notice("unknown_workflow", delivery)
+            why = f"workflow '{continuation.workflow}' version {continuation.version} is not deployed here"
+            return self._obey(Ruling(Action.HOLD, why, self._clock.now() + UNKNOWN_HOLD), delivery, None)
+        nonce = self._nonces()
+        phase = continuation.phase
+        for _ in range(TRIES):
+            now = self._clock.now()
+            lease = now + round(remaining() * 1000) + protocol.LEASE_MARGIN
+            answer = self._store.update(protocol.claim(continuation, phase, delivery.message_id, nonce, now, lease))
+            head = answer if isinstance(answer, Head) else answer.head
+            if head is not None and head.nonce == nonce:  # claimed now, or by an earlier try whose answer was lost
+                return self._advance(head, delivery, remaining)
+            ruling = rule(head, delivery, now)
+            if head is None or ruling.action is not Action.CLAIM:
+                return self._obey(ruling, delivery, head)
+            phase = head.phase  # the hint was old
+        return Verdict.RETURN
+
+    def _look_again(self, delivery: Delivery) -> Verdict:
+        """After a lost lease: what the table of deliveries says now."""
+        try:
+            head = self._store.read(delivery.continuation.execution)
+            ruling = rule(head, delivery, self._clock.now())
+            return Verdict.RETURN if ruling.action is Action.CLAIM else self._obey(ruling, delivery, head)
+        except StoreError:
+            return Verdict.RETURN
+
+    def _obey(self, ruling: Ruling, delivery: Delivery, head: Head | None) -> Verdict:
+        logger.info("%s: %s", ruling.action.name.lower(), ruling.reason, extra=fields(delivery))
+        now = self._clock.now()
+        if ruling.action is Action.HOLD:
+            latest = delivery.received + MAX_HOLD
+            self._queue.hold(delivery.receipt, max(0, min(ruling.until, latest) - now) / 1000)
+            return Verdict.RETURN
+        if ruling.action is Action.RESEND and head is not None:
+            self._queue.send(continuation_of(head), delay=max(0, head.wake - now) / 1000 if head.parked(now) else 0)
+        return Verdict.DELETE
+
+    # --- a claimed execution ---------------------------------------------------------------------------------------
+
+    def _advance(self, head: Head, delivery: Delivery, remaining: Callable[[], float]) -> Verdict:
+        workflow = self._registry.find(head.workflow, head.version)
+        if workflow is None:  # the message's hint was of an earlier execution of this id
+            self._notice("unknown_workflow", delivery)
+            return Verdict.RETURN
+        claimed = Claimed(self._store, self._clock, self._nonces, self._segments, head)
+        budget = Budget(self._settings, remaining)
+        if head.status in ENDING:
+            Rollback(
+                claimed, workflow, budget, self._clock, self._observer, self._process, self._vars.of(head.execution_id)
+            ).run()
+        else:
+            self._forward(claimed, workflow, budget)
+        after = claimed.head
+        if after.terminal:
+            self._segments.forget(after.execution_id)
+            self._observer.execution_ended(ended(after, claimed))
+        wakeups.send_for(self._queue, after, self._clock.now())
+        return Verdict.DELETE
+
+    def _forward(self, claimed: Claimed, workflow: Workflow[Any, Any, Any], budget: Budget) -> None:
+        """Replay and run until the execution suspends or ends, and record how."""
+        scratch = self._vars.of(claimed.head.execution_id)
+        while True:
+            driver = ForwardDriver(claimed, workflow, budget, self._clock, self._observer, self._process, scratch)
+            wanted = self._run(claimed, workflow, driver)
+            if wanted is None:
+                return
+            try:
+                claimed.checkpoint(wanted)
+            except InboxChanged:
+                continue
+            driver.told()
+            return
+
+    def _run(self, claimed: Claimed, workflow: Workflow[Any, Any, Any], driver: ForwardDriver) -> Wanted | None:
+        """Run the user's function once; what is to be recorded, or None when a verb has taken the lease back."""
+        head = claimed.head
+        replay = Replay(
+            head.execution_id,
+            claimed.history,
+            driver,
+            now=head.claimed,
+            created=head.created,
+            drift=self._drift(workflow),
+        )
+        scope = Scope("", {})
+        context: Context[Any] = Context(replay, scope, ExecutionLog(execution_fields(head), lambda: replay.live))
+        try:
+            given = claimed.history.input
+            output = workflow(context, given.value(workflow.input_type) if given is not None else None)
+            if not replay.suspended:
+                replay.finish(scope)
+                return Wanted([*driver.noted(), self._output(output, workflow)], Status.COMPLETED)
+        except Suspended:
+            return driver.last
+        except Diverged as divergence:
+            return self._diverged(divergence, driver)
+        except Interrupt:
+            raise
+        except (Exception, SystemExit, GeneratorExit) as error:
+            if not replay.suspended:
+                return self._failed(error, replay, scope, driver)
+        return self._swallowed(driver)
+
+    def _output(self, output: Any, workflow: Workflow[Any, Any, Any]) -> Entry:
+        try:
+            stored = codec.encode(output, workflow.output_type)
+        except CodecError as error:
+            raise CodecError(f"the workflow's output can't be stored: {error}", error.path) from error
+        if len(stored) > MAX_VALUE:
+            raise CodecError(f"the workflow's output is {len(stored):,} bytes; at most {MAX_VALUE:,} can be stored")
+        now = self._clock.now()
+        return with_value(Entry(path="", kind=EntryKind.OUTPUT, started=now, ended=now), stored)
+
+    def _failed(self, error: BaseException, replay: Replay, scope: Scope, driver: ForwardDriver) -> Wanted:
+        """A terminal failure (R2, R17), unless the code left its history, which is then the news."""
+        try:
+            replay.finish(scope)
+        except Diverged as divergence:
+            return self._diverged(divergence, driver)
+        cause = records.ending(EntryKind.CAUSE, error, self._clock.now())
+        return Wanted([*driver.noted(), cause], Status.FAILING)
+
+    def _diverged(self, divergence: Diverged, driver: ForwardDriver) -> Wanted:
+        found = records.ending(EntryKind.DIVERGENCE, divergence.error, self._clock.now())
+        return Wanted([*driver.noted(), found], Status.DIVERGED)
+
+    def _swallowed(self, driver: ForwardDriver) -> Wanted | None:
+        """User code caught the suspension: a failure, and never a success (D8). What had been done is recorded with it."""
+        last = driver.last
+        if last is None:
+            return None
+        error = SuspensionSwallowed(
+            "the workflow caught the suspension of its execution: a bare `except` or `except BaseException` stands "
+            "around a durable operation. Catch Exception instead, and let the rest pass."
+        )
+        cause = records.ending(EntryKind.CAUSE, error, self._clock.now())
+        return Wanted([*last.entries, cause], Status.FAILING, state=last.state)
+
+    def _drift(self, workflow: Workflow[Any, Any, Any]) -> Drift:
+        return workflow.drift or self._settings.drift
+
+    def _notice(self, what: str, delivery: Delivery) -> None:
+        continuation = delivery.continuation
+        self._observer.noticed(what, continuation.execution, continuation.workflow)
+
+
+def ended(head: Head, claimed: Claimed) -> ExecutionEnded:
+    """What an observer is told of an execution that has ended."""
+    rollbacks = claimed.history.rollbacks.values()
+    outcome = (
+        "none" if not rollbacks else "completed" if all(entry.failure is None for entry in rollbacks) else "failed"
+    )
+    return ExecutionEnded(
+        head.execution_id, head.workflow, head.status, outcome, max(0, head.ended - head.created) / 1000
+    )
+
+
+def execution_fields(head: Head) -> dict[str, object]:
+    """What every log line of an execution carries."""
+    return {"workflow": head.workflow, "execution": head.execution_id}
+
+
+def fields(delivery: Delivery) -> dict[str, object]:
+    """What a log line about a delivery carries."""
+    continuation = delivery.continuation
+    return {
+        "workflow": continuation.workflow,
+        "execution": continuation.execution,
+        "revision": continuation.revision,
+        "message_id": delivery.message_id,
+    }

@@ -1,0 +1,45 @@
+"""The workflows that this deployment knows, by name and version (D7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from durable.engine.workflow import Workflow
+from durable.errors import DuplicateWorkflow, WorkflowNotFound
+
+
+class Registry:
+    """Finds a workflow; an execution keeps the version that it began with, a new one gets the newest."""
+
+    def __init__(self, workflows: Iterable[Workflow[Any, Any, Any]]) -> None:
+        self._versions: dict[str, dict[int, Workflow[Any, Any, Any]]] = {}
+        for workflow in workflows:
+            versions = self._versions.setdefault(workflow.name, {})
+            other = versions.setdefault(workflow.version, workflow)
+            if other is not workflow:
+                raise DuplicateWorkflow(
+                    f"two workflows are called '{workflow.name}' version {workflow.version}: "
+                    f"{other.where} and {workflow.where}. Rename one, or give it another version."
+                )
+
+    def find(self, name: str, version: int) -> Workflow[Any, Any, Any] | None:
+        """This version of it, if it is here."""
+        return self._versions.get(name, {}).get(version)
+
+    def newest(self, name: str, version: int | None = None) -> Workflow[Any, Any, Any]:
+        """The newest version, or the one asked for; raises WorkflowNotFound that lists what is here."""
+        versions = self._versions.get(name)
+        if not versions:
+            known = ", ".join(sorted(self._versions)) or "none"
+            raise WorkflowNotFound(f"no workflow is called '{name}' here; registered: {known}")
+        if version is None:
+            return versions[max(versions)]
+        if version not in versions:
+            known = ", ".join(map(str, sorted(versions)))
+            raise WorkflowNotFound(f"workflow '{name}' has no version {version} here; registered: {known}")
+        return versions[version]
+
+    def names(self) -> list[str]:
+        """The names of all, sorted."""
+        return sorted(self._versions)

@@ -1,0 +1,284 @@
+"""Rolls an execution back: the rollbacks of its started steps, one after the other, in reverse order of their starts.
+
+The functions are not stored. The workflow's code is replayed against its history, which hands over each step's rollback
+with its arguments, and stops where the history stops.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from durable.engine.calls import StepCall
+from durable.engine.context import Context
+from durable.engine.document import Document
+from durable.engine.history import Entry, EntryKind, EntryStatus
+from durable.engine.interrupts import Diverged, Interrupt, Suspended
+from durable.engine.keys import forward_key, rollback_key
+from durable.engine.log import ExecutionLog
+from durable.engine.paths import leaf
+from durable.engine.replay import Replay, Scope, Undoable
+from durable.engine.step import Access, Undo, UndoStatus
+from durable.engine.workflow import Workflow
+from durable.errors import HistoryDiverged
+from durable.runtime import records
+from durable.runtime.attempts import Attempt, Result, Retrying
+from durable.runtime.budget import Budget
+from durable.runtime.claimed import Claimed, Wanted
+from durable.runtime.head import Status
+from durable.runtime.ports import Clock, Observer, Process, StepEnded
+
+
+class ReplayOnly:
+    """The engine's Driver of a replay that runs nothing."""
+
+    def __init__(self, now: int) -> None:
+        self._now = now
+
+    def now(self) -> int:
+        """The time of the last forward claim: what was due then was passed then (protocol rule 9)."""
+        return self._now
+
+    def perform(self, call: StepCall, recorded: Entry | None, fingerprint: str) -> Entry:
+        """Nothing runs."""
+        raise Suspended
+
+    def exhaust(self, call: StepCall, recorded: Entry) -> Entry:
+        """Nothing is recorded."""
+        raise Suspended
+
+    def note(self, entry: Entry) -> None:
+        """Nothing is recorded."""
+
+    def park(self, until: int, entry: Entry | None = None) -> NoReturn:
+        """The history stops here."""
+        raise Suspended
+
+    def drifted(self, path: str) -> None:
+        """Arguments are compared in the forward direction."""
+
+
+class Rollback:
+    """One invocation's part of a rollback."""
+
+    def __init__(
+        self,
+        claimed: Claimed,
+        workflow: Workflow[Any, Any, Any],
+        budget: Budget,
+        clock: Clock,
+        observer: Observer,
+        process: Process,
+        scratch: dict[str, Any],
+    ) -> None:
+        self._claimed = claimed
+        self._workflow = workflow
+        self._budget = budget
+        self._clock = clock
+        self._observer = observer
+        self._process = process
+        self._scratch = scratch
+        self._events: list[StepEnded] = []
+
+    def run(self) -> None:
+        """Run rollbacks until the chain is done, halts, or this invocation may do no more; record how it stands."""
+        try:
+            undoables = self._undoables()
+        except Diverged as divergence:  # nothing runs against code that does not match (R16)
+            found = records.ending(EntryKind.DIVERGENCE, divergence.error, self._clock.now())
+            self._claimed.checkpoint(Wanted([found], Status.DIVERGED))
+            return
+        settled = self._settled(undoables)
+        todo = [undoable for undoable in undoables if not self._over(undoable)]
+        for undoable in todo:
+            if not self._budget.allows(undoable.call.rollback_timeout):
+                self._commit(Wanted(settled, Status.ROLLING_BACK))
+                return
+            if not self._roll_back(undoable, settled, last=undoable is todo[-1]):
+                return
+            settled = []
+        if not todo:
+            self._commit(Wanted(settled, self._end()))
+
+    # --- what is rolled back ---------------------------------------------------------------------------------------
+
+    def _undoables(self) -> list[Undoable]:
+        """The steps to roll back, latest start first (R4, R5)."""
+        head, history = self._claimed.head, self._claimed.history
+        if head.skip_rollback:
+            return []
+        now = head.claimed or head.created
+        replay = Replay(head.execution_id, history, ReplayOnly(now), now=now, created=head.created, undoing=True)
+        log = ExecutionLog({}, lambda: False)
+        context: Context[Any] = Context(replay, Scope("", {}), log)
+        try:
+            given = history.input
+            self._workflow(context, given.value(self._workflow.input_type) if given is not None else None)
+        except Suspended:
+            pass
+        except Interrupt:
+            raise
+        except (Exception, SystemExit, GeneratorExit):
+            pass  # the failure that brought us here, or one that it led to
+        self._check_all_found(replay.undoables)
+        may_have_started = head.claims > 0 and head.status is not Status.ROLLING_BACK
+        started = [undoable for undoable in replay.undoables if undoable.entry is not None or may_have_started]
+        return sorted(started, key=lambda undoable: undoable.order, reverse=True)
+
+    def _check_all_found(self, undoables: list[Undoable]) -> None:
+        found = {undoable.call.path for undoable in undoables}
+        for entry in self._claimed.history.operations.values():
+            if entry.undoable and entry.path not in found:
+                raise Diverged(
+                    HistoryDiverged(
+                        entry.path, f"a step '{entry.path}' with a rollback", "no such step, or no rollback for it"
+                    )
+                )
+
+    def _settled(self, undoables: list[Undoable]) -> list[Entry]:
+        """What the first checkpoint of a rollback records besides: the cause, and the frontier step as unfinished.
+
+        That fixes the set: from then on it is read from the history alone (protocol rule 9).
+        """
+        entries = []
+        if self._claimed.history.cause is None:
+            entries.append(cancellation(self._clock.now()))
+        for undoable in undoables:
+            if undoable.entry is None:
+                entries.append(
+                    Entry(
+                        path=undoable.call.path,
+                        status=EntryStatus.UNFINISHED,
+                        order=undoable.order,
+                        undoable=True,
+                        started=self._claimed.head.claimed,
+                    )
+                )
+        return entries
+
+    def _over(self, undoable: Undoable) -> bool:
+        """Whether its rollback is settled; one that failed for good holds up the others only where the chain halts."""
+        entry = self._claimed.history.rollbacks.get(undoable.call.path)
+        return entry is not None and entry.settled
+
+    # --- one rollback ----------------------------------------------------------------------------------------------
+
+    def _roll_back(self, undoable: Undoable, settled: list[Entry], *, last: bool) -> bool:
+        """Run one rollback to its end; False when this invocation has recorded all that it will."""
+        path = undoable.call.path
+        entry = self._claimed.history.rollbacks.get(path) or Entry(
+            path=path, kind=EntryKind.ROLLBACK, status=EntryStatus.UNFINISHED
+        )
+        if entry.until > self._clock.now():
+            self._commit(Wanted(settled, Status.ROLLING_BACK, wake=entry.until))
+            return False
+        while True:
+            entry, result = self._attempt(undoable, entry)
+            entries = [*settled, entry]
+            settled = []
+            if result.running:
+                self._end_process(entries)
+            if isinstance(result, Retrying):
+                if not self._budget.can_wait(result.wait):
+                    self._commit(Wanted(entries, Status.ROLLING_BACK, wake=entry.until, state=result.state))
+                    return False
+                self._commit(Wanted(entries, Status.ROLLING_BACK, keep=True, state=result.state))
+                self._clock.sleep(result.wait)
+                continue
+            halts = entry.status is EntryStatus.FAILED and self._workflow.on_rollback_failure == "halt"
+            if last or halts:
+                self._commit(Wanted(entries, self._end(), state=result.state))
+                return False
+            keep = not self._budget.spent()
+            self._commit(Wanted(entries, Status.ROLLING_BACK, keep=keep, state=result.state))
+            return keep
+
+    def _attempt(self, undoable: Undoable, entry: Entry) -> tuple[Entry, Result]:
+        head, call = self._claimed.head, undoable.call
+        assert call.rollback is not None
+        number = records.number_of(entry)
+        attempt = Attempt(
+            what=f"the rollback of step '{call.path}'",
+            seed=f"{head.execution_id}:rollback:{call.path}",
+            function=call.rollback,
+            subject="Undo",
+            arguments=call.arguments,
+            annotation=None,
+            number=number,
+            retry=call.rollback_retry,
+            limit=self._budget.limit(call.rollback_timeout),
+        )
+        log = ExecutionLog(
+            {
+                "workflow": head.workflow,
+                "execution": head.execution_id,
+                "step": call.path,
+                "rollback": True,
+                "attempt": number,
+            }
+        )
+        document = Document(self._claimed.state, self._workflow.state)
+        self._observer.body_started(head.execution_id, call.path, number, rollback=True)
+        started = self._clock.now()
+        result = attempt.run(lambda access: self._undo(access, undoable, number), document, self._scratch, log)
+        ended = self._clock.now()
+        self._budget.done += 1
+        known = records.after(entry, result, started, ended)
+        self._events.append(records.event(head, known, number, (ended - started) / 1000))
+        return known, result
+
+    def _undo(self, access: Access, undoable: Undoable, number: int) -> Undo[Any, Any]:
+        head, call, entry = self._claimed.head, undoable.call, undoable.entry
+        cause = self._claimed.history.cause
+        return Undo(
+            access,
+            name=leaf(call.path),
+            path=call.path,
+            attempt=number,
+            execution_id=head.execution_id,
+            idempotency_key=rollback_key(head.execution_id, head.run, call.path),
+            forward_idempotency_key=forward_key(head.execution_id, head.run, call.path),
+            forward_attempts=entry.charged if entry is not None else 0,
+            output=entry.value(call.annotation) if entry is not None else None,
+            status=undo_status(entry),
+            error=entry.error.info() if entry is not None and entry.error is not None else None,
+            cause=cause.error.info() if cause is not None and cause.error is not None else records.CANCELLED,
+        )
+
+    # --- recording -------------------------------------------------------------------------------------------------
+
+    def _commit(self, wanted: Wanted) -> None:
+        self._claimed.checkpoint(wanted)
+        for event in self._events:
+            self._observer.step_ended(event)
+        self._events = []
+
+    def _end_process(self, entries: list[Entry]) -> NoReturn:
+        """A rollback has outlived its timeout and still runs: record the attempt, and take it down (S4)."""
+        try:
+            self._commit(Wanted(entries, Status.ROLLING_BACK, keep=True))
+        finally:
+            self._process.exit()
+        raise Suspended
+
+    def _end(self) -> Status:
+        """The status in which the execution ends."""
+        cause = self._claimed.history.cause
+        return Status.CANCELLED if cause is None or cause.path == records.CANCELLATION else Status.FAILED
+
+
+def cancellation(now: int) -> Entry:
+    """The cause of an execution that was cancelled."""
+    return records.ending(EntryKind.CAUSE, records.CANCELLED, now, records.CANCELLATION)
+
+
+def undo_status(entry: Entry | None) -> UndoStatus:
+    """How the step ended, as its rollback sees it (R9)."""
+    if entry is None:
+        return "unfinished"
+    match entry.status:
+        case EntryStatus.COMPLETED:
+            return "completed"
+        case EntryStatus.FAILED | EntryStatus.RETRYING:
+            return "failed"
+        case _:
+            return "unfinished"

@@ -1,0 +1,72 @@
+"""The sweeper: finds what is due and has nobody to bring it back (protocol rule 12), and purges what has expired (E9).
+
+It is driven by the due index alone. With the protocol's rules only a client's death between its write and its message needs
+it; it also covers lost messages, outages of the stream, and messages held past the queue's retention.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+
+from durable.errors import StoreError
+from durable.runtime import protocol
+from durable.runtime.continuation import continuation_of
+from durable.runtime.head import AT_REST, SHARDS, Head
+from durable.runtime.ports import Clock, Observer, Queue, Store
+
+logger = logging.getLogger("durable.runtime")
+
+PAGE = 100
+MARGIN = 5.0  # seconds of the invocation that are left alone
+
+
+class Sweeper:
+    """Looks through the due index, shard by shard."""
+
+    def __init__(self, store: Store, queue: Queue, clock: Clock, observer: Observer) -> None:
+        self._store = store
+        self._queue = queue
+        self._clock = clock
+        self._observer = observer
+
+    def sweep(self, remaining: Callable[[], float]) -> int:
+        """How many executions were brought back or purged; one that can't be reached does not hold up the others."""
+        dealt_with = 0
+        for shard in range(SHARDS):
+            for execution_id, due in self._due(str(shard)):
+                if remaining() < MARGIN:
+                    return dealt_with
+                try:
+                    dealt_with += self._deal_with(execution_id, due)
+                except StoreError as error:
+                    logger.warning("not swept: %s", error, extra={"execution": execution_id})
+        return dealt_with
+
+    def _due(self, shard: str) -> Iterator[tuple[str, int]]:
+        """Everything of a shard that is due, page by page, each execution once."""
+        looked_at: set[str] = set()
+        while True:
+            page = self._store.due(shard, self._clock.now(), PAGE)
+            fresh = [(execution_id, due) for execution_id, due in page if execution_id not in looked_at]
+            yield from fresh
+            looked_at.update(execution_id for execution_id, _ in fresh)
+            if len(page) < PAGE or not fresh:
+                return
+
+    def _deal_with(self, execution_id: str, due: int) -> bool:
+        head = self._store.read(execution_id)
+        now = self._clock.now()
+        if head is None or head.due != due or due > now:
+            return False  # the index lags behind
+        if head.terminal:
+            self._store.purge(head)
+            return True
+        if head.held(now) or head.status in AT_REST:
+            return False
+        answer = self._store.update(protocol.sweep(head, due, now))
+        if not isinstance(answer, Head):
+            return False
+        self._queue.send(continuation_of(answer))
+        self._observer.noticed("swept", execution_id, head.workflow)
+        return True
