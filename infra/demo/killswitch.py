@@ -8,8 +8,10 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 import urllib.request
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from http.client import HTTPResponse
 from pathlib import Path
 from typing import Any
@@ -67,5 +69,5 @@ class KillSwitch(urllib.request.BaseHandler):
             (self._directory / f"{point}".replace(" ", "-")).touch(exist_ok=False)
         except FileExistsError:
             return  # it was killed here before; this is the attempt after
-        self._reports.send("kill", point.kind)
+        self._reports.send("kill", asdict(point) | {"at": time.time()})
         os.kill(os.getpid(), signal.SIGKILL)

@@ -35,6 +35,7 @@ class Processes:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._running: dict[str, subprocess.Popen[str]] = {}
+        self._listeners: list[Thread] = []
         self._reports: SimpleQueue[Report] = SimpleQueue()
 
     def __enter__(self) -> Self:
@@ -45,8 +46,8 @@ class Processes:
     ) -> None:
         for process in self._running.values():
             process.kill()
-        for process in self._running.values():
-            process.wait()
+        for listener in self._listeners:
+            listener.join()
 
     def start(self, name: str, module: str, *arguments: str, environment: Mapping[str, str] | None = None) -> None:
         """Start `python -m module`; what it prints goes to a file of its name."""
@@ -61,15 +62,19 @@ class Processes:
                 start_new_session=True,  # Ctrl-C is ours alone
             )
         self._running[name] = process
-        Thread(target=self._listen, args=(name, process), daemon=True).start()
+        listener = Thread(target=self._listen, args=(name, process), daemon=True)
+        self._listeners.append(listener)
+        listener.start()
 
-    def start_server(self, name: str, module: str, *arguments: str) -> str:
-        """Start a process that serves, and wait until it does; its URL."""
-        self.start(name, module, *arguments)
-        report = self._reports.get(timeout=READY_WITHIN)
-        if report.kind != "ready":
-            raise ProcessFailed(f"{name} did not start:\n{self.last_words(name)}")
-        return str(report.value)
+    def wait_until_ready(self, *names: str) -> list[str]:
+        """Wait until processes that serve do so; their URLs."""
+        urls: dict[str, str] = {}
+        while len(urls) < len(names):
+            report = self._reports.get(timeout=READY_WITHIN)
+            if report.kind != "ready":
+                raise ProcessFailed(f"{report.process} did not start:\n{self.last_words(report.process)}")
+            urls[report.process] = report.value
+        return [urls[name] for name in names]
 
     def reports(self, wait: float) -> list[Report]:
         """What was told since the last call; waits for the first of it."""
@@ -89,8 +94,8 @@ class Processes:
         return self._directory / f"{name}.log"
 
     def _listen(self, name: str, process: subprocess.Popen[str]) -> None:
-        assert process.stdout
-        for line in process.stdout:
-            kind, value = json.loads(line)
-            self._reports.put(Report(name, kind, value))
-        self._reports.put(Report(name, "ended", process.wait()))
+        with process:
+            for line in process.stdout or ():
+                kind, value = json.loads(line)
+                self._reports.put(Report(name, kind, value))
+        self._reports.put(Report(name, "ended", process.returncode))

@@ -1,0 +1,54 @@
+"""A worker: polls the queues and runs the deployed handlers, until it is killed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import boto3
+
+from durable.testing.mail import Mail
+from durable.testing.sources.queue import QueuePoller
+from infra.demo.deployment import Deployment, Lambda
+from infra.demo.kills import plan
+from infra.demo.killswitch import KillSwitch
+from infra.demo.reports import Reports
+from infra.demo.scenario import Scenario
+
+FUNCTIONS = ("Worker", "Start", "DeadLetters")
+IDLE = 0.1  # seconds; the poll itself never waits, or it would block all
+
+
+def main(directory: Path, transfers: int, kills: int, seed: int) -> None:
+    reports = Reports.open()
+    switch = KillSwitch(plan(Scenario.load(transfers), kills, seed), directory / "kills", reports)
+    switch.install()
+    deployment = Deployment.load(directory / "deployment.json")
+    runtime = Lambda(deployment)
+    runtime.warm(*FUNCTIONS)
+    sqs, mail = boto3.client("sqs"), Mail(runtime.clock, {})
+    pollers = [
+        QueuePoller(source, deployment.queue(source.queue), deployment.region, sqs, mail, runtime.invoke)
+        for source in map(runtime.source, FUNCTIONS)
+    ]
+    while True:
+        if not sum(deliver(poller, switch, reports) for poller in pollers):
+            runtime.clock.sleep(IDLE)
+
+
+def deliver(poller: QueuePoller, switch: KillSwitch, reports: Reports) -> bool:
+    """Hand the next batch of a queue to its function; False when there is none."""
+    batch = poller.poll()
+    if batch is None:
+        return False
+    for record in batch.records:
+        if int(record["attributes"]["ApproximateReceiveCount"]) > 1:
+            reports.send("redelivery")
+        switch.delivered(json.loads(record["body"]).get("execution", ""))
+    batch.deliver()
+    return True
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), *map(int, sys.argv[2:]))
