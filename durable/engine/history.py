@@ -17,6 +17,9 @@ from durable.engine import codec, paths
 from durable.errors import ErrorInfo, Kind
 
 
+NOTHING = msgspec.Raw(b"")  # one object: msgspec tells a default by its identity, and leaves it out
+
+
 class EntryKind(StrEnum):
     """What an entry records."""
 
@@ -92,8 +95,8 @@ class Entry(
     started: int = 0
     ended: int = 0
     until: int = 0
-    typed: msgspec.Raw = msgspec.Raw(b"")  # a value in the codec's typed form …
-    tagged: msgspec.Raw = msgspec.Raw(b"")  # … or in its tagged form
+    typed: msgspec.Raw = NOTHING  # a value in the codec's typed form …
+    tagged: msgspec.Raw = NOTHING  # … or in its tagged form
     error: ErrorRecord | None = None
     failure: Kind | None = None  # how it failed, when that is final
     undoable: bool = False  # the step has a rollback
@@ -130,8 +133,8 @@ def with_value(entry: Entry, stored: bytes) -> Entry:
     """The entry with a value that the codec wrote."""
     raw = msgspec.Raw(stored[1:])
     if stored[:1] == codec.TYPED:
-        return msgspec.structs.replace(entry, typed=raw, tagged=msgspec.Raw(b""))
-    return msgspec.structs.replace(entry, tagged=raw, typed=msgspec.Raw(b""))
+        return msgspec.structs.replace(entry, typed=raw, tagged=NOTHING)
+    return msgspec.structs.replace(entry, tagged=raw, typed=NOTHING)
 
 
 _decoder = msgspec.json.Decoder(list[Entry])
