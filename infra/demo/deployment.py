@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
@@ -14,6 +13,7 @@ from typing import Any, Self
 
 import boto3
 
+from durable.aws.clock import SystemClock
 from durable.testing.definitions import FunctionDefinition, functions
 from durable.testing.functions import DeployedFunction
 from durable.testing.invocations import Invocation
@@ -22,16 +22,6 @@ from durable.testing.template import Template
 
 WORKER_TIMEOUT = timedelta(seconds=5)  # not the template's minute: a kill then costs seconds
 VISIBILITY = 16  # seconds: the worker's timeout, the lease's margin and a second more
-
-
-class WallClock:
-    """The time of this machine, which all the processes share."""
-
-    def now(self) -> int:
-        return time.time_ns() // 1_000_000
-
-    def sleep(self, seconds: float) -> None:
-        time.sleep(seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +63,7 @@ class Lambda:
 
     def __init__(self, deployment: Deployment) -> None:
         template = Template.load()
-        self.clock = WallClock()
+        self.clock = SystemClock()
         self._functions = {
             definition.id: DeployedFunction(definition, deployment.region, template.path.parent, self.clock)
             for definition in map(_hurried, functions(template, deployment.names))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -24,7 +25,8 @@ def main(directory: Path) -> None:
     runtime = Lambda(deployment)
     clock = runtime.clock
     streams = boto3.client("dynamodbstreams")
-    reader = StreamReader(runtime.source("TerminalFailure"), deployment.region, streams, clock, runtime.invoke)
+    source = runtime.source("TerminalFailure")
+    reader = StreamReader(source, deployment.region, streams, clock, runtime.invoke, nullcontext)
     every = replace(runtime.source("Sweeper"), every=SWEEP)
     schedule = Schedule(every, deployment.region, clock, runtime.invoke, began=clock.now())
     tick = schedule.tick_from(clock.now())

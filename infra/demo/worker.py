@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import boto3
@@ -29,7 +30,7 @@ def main(directory: Path, transfers: int, kills: int, seed: int) -> None:
     runtime.warm(*FUNCTIONS)
     sqs, mail = boto3.client("sqs"), Mail(runtime.clock, {})
     pollers = [
-        QueuePoller(source, deployment.queue(source.queue), deployment.region, sqs, mail, runtime.invoke)
+        QueuePoller(source, deployment.queue(source.queue), deployment.region, sqs, mail, runtime.invoke, nullcontext)
         for source in map(runtime.source, FUNCTIONS)
     ]
     while True:
