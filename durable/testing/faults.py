@@ -1,0 +1,132 @@
+"""Misfortune on purpose: a process that dies before or after any AWS call or in any body, an answer that is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NoReturn
+
+from durable.errors import InvalidCall
+from durable.testing.invocations import Invocations, ProcessDied
+from durable.testing.wire import Answered, Request
+
+CLIENT = "client"  # who makes the calls outside of all invocations
+
+Action = Callable[[], object]
+
+
+@dataclass(slots=True)
+class Plan:
+    """Something that happens at the nth of the matching occasions, counted from when it was planned."""
+
+    moment: str  # before or after a call, or in a body
+    nth: int
+    action: Action
+    name: str | None  # the operation of the call, the path of the body
+    by: str | None  # the function, or `client`; None is any function
+    times: int
+    seen: int = 0
+
+    def happens(self, moment: str, name: str, by: str) -> bool:
+        """Counts an occasion; whether the action is to be taken now."""
+        if moment != self.moment or self.name not in (None, name):
+            return False
+        if by != self.by and (self.by is not None or by == CLIENT):
+            return False
+        self.seen += 1
+        return self.nth <= self.seen < self.nth + self.times
+
+
+class Faults:
+    """Plans of misfortune.
+
+    durable.faults.before(3, durable.faults.die)                             before the third AWS call of any function
+    durable.faults.after(1, durable.faults.die, operation="UpdateItem")      applied, but its answer never seen
+    durable.faults.after(1, durable.faults.lose_answer, by="Worker")         so botocore's own retry repeats the call
+    durable.faults.before(1, durable.faults.refuse("TransactionConflictException"), operation="UpdateItem")
+    durable.faults.before(2, durable.faults.swallow, operation="SendMessage")  accepted, and never delivered
+    durable.faults.in_body(2, durable.faults.die)                            as the second body begins
+
+    An action is any callable: it may deliver another message, send a signal, advance the clock.
+    """
+
+    def __init__(self, invocations: Invocations) -> None:
+        self._invocations = invocations
+        self._plans: list[Plan] = []
+        self.on_body: list[Callable[[str], object]] = []  # called with the path as each body begins
+        self.bodies: list[str] = []  # the path of every body that began, in order
+
+    # --- planning ---------------------------------------------------------------------------------------------------
+
+    def before(
+        self, nth: int, action: Action, *, operation: str | None = None, by: str | None = None, times: int = 1
+    ) -> None:
+        """At the nth call from now, before it is sent."""
+        self._plan("before", nth, action, operation, by, times)
+
+    def after(
+        self, nth: int, action: Action, *, operation: str | None = None, by: str | None = None, times: int = 1
+    ) -> None:
+        """At the nth call from now, once it is applied and before its caller sees the answer."""
+        self._plan("after", nth, action, operation, by, times)
+
+    def in_body(self, nth: int, action: Action, *, path: str | None = None, times: int = 1) -> None:
+        """As the nth body (of a step or a rollback) from now begins."""
+        self._plan("body", nth, action, path, None, times)
+
+    def clear(self) -> None:
+        """Nothing that was planned happens any more."""
+        self._plans.clear()
+
+    def _plan(self, moment: str, nth: int, action: Action, name: str | None, by: str | None, times: int) -> None:
+        if nth < 1 or not callable(action):
+            raise InvalidCall("a fault is planned as (nth, action): nth counts from 1, the action is a callable.")
+        self._plans.append(Plan(moment, nth, action, name, by, times))
+
+    # --- actions ----------------------------------------------------------------------------------------------------
+
+    def die(self) -> NoReturn:
+        """The process of the running invocation dies, here and now."""
+        if invocation := self._invocations.current():
+            invocation.died = True
+        raise ProcessDied
+
+    @staticmethod
+    def lose_answer() -> NoReturn:
+        """The connection breaks before the answer is there."""
+        from botocore.exceptions import ConnectionClosedError
+
+        raise ConnectionClosedError(endpoint_url="the endpoint, by a planned fault")
+
+    @staticmethod
+    def refuse(code: str, message: str = "by a planned fault") -> Action:
+        """The action that answers with this error instead of sending the call."""
+
+        def refuse() -> NoReturn:
+            raise Answered(400, {"__type": f"com.amazonaws#{code}", "message": message})
+
+        return refuse
+
+    @staticmethod
+    def swallow() -> NoReturn:
+        """A SendMessage is answered as if it had worked; the message is lost."""
+        raise Answered(200, {"MessageId": "00000000-0000-0000-0000-000000000000", "MD5OfMessageBody": ""})
+
+    # --- occasions --------------------------------------------------------------------------------------------------
+
+    def call(self, moment: str, request: Request) -> None:
+        """A call is about to be sent, or was applied."""
+        self._happen(moment, request.operation)
+
+    def body(self, path: str) -> None:
+        """A body is about to run."""
+        self.bodies.append(path)
+        for listener in tuple(self.on_body):
+            listener(path)
+        self._happen("body", path)
+
+    def _happen(self, moment: str, name: str) -> None:
+        invocation = self._invocations.current()
+        by = CLIENT if invocation is None else invocation.function
+        for action in [plan.action for plan in self._plans if plan.happens(moment, name, by)]:
+            action()

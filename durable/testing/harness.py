@@ -1,0 +1,203 @@
+"""The harness: what users test with. It is a client, and runs what the template deploys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from durable.errors import ConfigurationError
+from durable.testing.calls import Call
+from durable.testing.clock import VirtualClock, seconds
+from durable.testing.deployment import Deployment
+from durable.testing.faults import Faults
+from durable.testing.functions import load_module
+from durable.testing.invocations import Invocation
+from durable.testing.mail import Message
+from durable.testing.pump import SWEEPER
+from durable.testing.runner import EndlessRun
+from durable.testing.sources.queue import Batch
+from durable.testing.stack import Stack
+from durable.testing.template import FUNCTION, Template
+
+CONTINUATIONS = "ContinuationQueue"
+WORKER = "Worker"
+_MOST_SWEEPS = 1_000  # one after the other, with no other invocation between
+
+
+class Harness:
+    """A deployment in memory: moto inside, time skipped, nothing sleeps.
+
+    with Harness(workflows=[checkout]) as durable:
+        execution = durable.start(checkout, order)
+        durable.run()
+        assert execution.status == "completed"
+    """
+
+    def __init__(
+        self,
+        *,
+        workflows: Iterable[Any] | None = None,
+        steps_per_invocation: int = 1,
+        transport: Literal["sqs", "eventbridge"] = "sqs",
+        start: datetime | None = None,
+        template: Path | str | None = None,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Workflows None: all of handler/workflows/. The template: the nearest `template.yaml`; parameters override its."""
+        chosen = {} if transport == "sqs" else {"Transport": transport}
+        loaded = Template.load(template, {**chosen, **(parameters or {})})
+        self._workflows = None if workflows is None else list(workflows)
+        self._wiring = _wiring(loaded)
+        self._deployment = Deployment(
+            loaded,
+            environment={"DURABLE_STEPS": str(steps_per_invocation), "DURABLE_DRIFT": "error"},
+            start=start,
+            wiring=self._wiring,
+            build=self._build,
+        )
+        self.application: Any = None  # the one of this process: what a caller outside Lambda has
+
+    def __enter__(self) -> Self:
+        self._deployment.__enter__()
+        if self._wiring is not None:
+            self.application = self._build(self._deployment.functions[WORKER].environment)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._deployment.__exit__(kind, error, trace)
+
+    def _build(self, environment: Mapping[str, str]) -> Any:
+        return self._wiring.build(environment, self._workflows, self.clock)
+
+    # --- the client -------------------------------------------------------------------------------------------------
+
+    @property
+    def client(self) -> Any:
+        """The client that start, get and list are of."""
+        if self.application is None:
+            raise ConfigurationError("the harness is entered first: `with Harness(...) as durable:`.")
+        return self.application.client
+
+    def start(self, *arguments: Any, **settings: Any) -> Any:
+        """Starts an execution, as the client does."""
+        return self.client.start(*arguments, **settings)
+
+    def get(self, *arguments: Any, **settings: Any) -> Any:
+        """An execution, as the client gets it."""
+        return self.client.get(*arguments, **settings)
+
+    def list(self, *arguments: Any, **settings: Any) -> Any:
+        """Executions, as the client lists them."""
+        return self.client.list(*arguments, **settings)
+
+    # --- running ----------------------------------------------------------------------------------------------------
+
+    def run(self, duration: timedelta | float | None = None) -> None:
+        """Delivers all that is due, jumping the clock to what is due next, until nothing is, or for the duration."""
+        clock, pump = self.clock, self._deployment.pump
+        until = None if duration is None else clock.now() + round(seconds(duration) * 1000)
+        while True:
+            while pump.deliver() is not None or pump.fire():
+                self._check_progress()
+            moment = pump.next(until)
+            if moment is None or (until is not None and moment > until):
+                break
+            clock.move_to(max(moment, clock.now()))
+        if until is not None:
+            clock.move_to(max(until, clock.now()))
+
+    def _check_progress(self) -> None:
+        last = self.invocations[-_MOST_SWEEPS:]
+        if len(last) == _MOST_SWEEPS and all(invocation.function == SWEEPER for invocation in last):
+            raise EndlessRun(len(self.invocations), SWEEPER, "the due index still full")
+
+    def deliver_once(self) -> Invocation | None:
+        """Delivers one batch that is due now; None when nothing is. The clock stands."""
+        return self._deployment.pump.deliver()
+
+    def invoke(self, function: str, event: Any) -> Invocation:
+        """Invokes a function by its logical id with an event of your own."""
+        return self._deployment.runner.invoke(function, event)
+
+    def sweep(self) -> Invocation:
+        """Runs the sweeper, now."""
+        (schedule,) = [each for each in self._deployment.pump.schedules if each.source.function == SWEEPER]
+        return schedule.fire()
+
+    def restart_processes(self) -> None:
+        """Every process that is warm ends, as in a deployment: the next invocations are cold starts."""
+        self._deployment.processes.cool()
+
+    # --- messages ---------------------------------------------------------------------------------------------------
+
+    def take(self, queue: str = CONTINUATIONS) -> Batch | None:
+        """Receives the next batch and leaves it to you: deliver it late, twice, after another one, inside a body, never."""
+        return self._deployment.pump.take(queue)
+
+    def messages(self, queue: str | None = CONTINUATIONS) -> Sequence[Message]:
+        """What is in a queue (None: in any), soonest visible first; the invisible too."""
+        return self._deployment.mail.waiting(queue)
+
+    @property
+    def sent(self) -> Sequence[Message]:
+        """Every message that was sent to any queue, in order."""
+        return self._deployment.mail.sent
+
+    def duplicate(self, message: Message, delay: timedelta | float = 0) -> Message:
+        """The message (waiting, delivered or deleted) is delivered once more after the delay, under its own id."""
+        return self._deployment.mail.duplicate(message, self.clock.now() + round(seconds(delay) * 1000))
+
+    def duplicate_all(self, copies: int = 1) -> None:
+        """Every message that is sent from now on is delivered so many times more."""
+        self._deployment.mail.duplicates = copies
+
+    # --- what happened ----------------------------------------------------------------------------------------------
+
+    @property
+    def calls(self) -> Sequence[Call]:
+        """Every AWS call that functions and the client made, in order; Lambda's own polling is not among them."""
+        return self._deployment.traffic.calls
+
+    @property
+    def invocations(self) -> Sequence[Invocation]:
+        """Every invocation of a function, in order."""
+        return self._deployment.invocations.all
+
+    @property
+    def faults(self) -> Faults:
+        """Plans misfortune."""
+        return self._deployment.faults
+
+    @property
+    def clock(self) -> VirtualClock:
+        """The virtual clock."""
+        return self._deployment.clock
+
+    @property
+    def stack(self) -> Stack:
+        """The tables, queues and functions."""
+        return self._deployment.stack
+
+    @property
+    def limit(self) -> int:
+        """The number of invocations after which a run is taken to be endless."""
+        return self._deployment.limit
+
+    @limit.setter
+    def limit(self, invocations: int) -> None:
+        self._deployment.limit = invocations
+
+
+def _wiring(template: Template) -> Any:
+    """The module `wiring` beside the template's handlers; None when they need none."""
+    handlers = [resource.properties["Handler"] for resource in template.resources(FUNCTION)]
+    package = handlers[0].rpartition(".")[0].rpartition(".")[0] if handlers else ""
+    try:
+        return load_module(f"{package}.wiring", template.path.parent) if package else None
+    except ConfigurationError:
+        return None

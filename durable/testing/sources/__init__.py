@@ -1,0 +1,1 @@
+"""What stands in for Lambda's event sources: queues, streams, schedules."""

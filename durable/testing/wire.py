@@ -1,0 +1,142 @@
+"""The wire: the one place that every HTTP attempt of every botocore client passes, between botocore and moto.
+
+moto answers at botocore's `before-send` event. What stands around it there sees each attempt, botocore's own retries
+too, can let it not be sent, or let its answer be lost. It also serialises: moto's transactions lose writes when two
+threads are in it at once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BytesIO
+from threading import RLock
+from typing import TYPE_CHECKING, Any, NoReturn
+from unittest.mock import patch
+
+if TYPE_CHECKING:
+    from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+
+Send = Callable[[], "AWSResponse"]
+Carry = Callable[["Request", Send], "AWSResponse"]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One HTTP attempt."""
+
+    service: str  # dynamodb, sqs, events …, as botocore's event names have it
+    operation: str  # botocore's name
+    parameters: Mapping[str, Any]  # as on the wire: binary values are base64
+    size: int  # bytes of the body
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back."""
+
+    status: int
+    body: Mapping[str, Any]
+    size: int
+
+    @property
+    def error(self) -> str | None:
+        """The error's code; None when the call succeeded."""
+        if self.status < 300:
+            return None
+        return str(self.body.get("__type", "")).rpartition("#")[2] or f"HTTP {self.status}"
+
+
+class Answered(BaseException):
+    """Raised instead of sending a request: this is its answer."""
+
+    def __init__(self, status: int, body: Mapping[str, Any]) -> None:
+        self.status = status
+        self.body = body
+        super().__init__(status)
+
+
+@contextmanager
+def tapped(carry: Carry) -> Iterator[None]:
+    """Every attempt is handed to `carry`, which sends it on, or not; one at a time."""
+    from moto.core.botocore_stubber import BotocoreStubber
+    from moto.sqs.models import Message
+
+    forward = BotocoreStubber.__call__
+    lock = RLock()
+
+    def call(stubber: Any, event_name: str, request: AWSPreparedRequest, **others: Any) -> Any:
+        def send() -> AWSResponse:
+            response = forward(stubber, event_name, request, **others)
+            if response is None:
+                _refuse(request.url)
+            return response
+
+        with lock:
+            try:
+                return carry(_request(event_name, request), send)
+            except Answered as answered:
+                return _response(request.url, answered)
+
+    with (
+        patch.object(BotocoreStubber, "__call__", call),
+        patch.object(Message, "visible", property(_is_visible)),
+        patch("botocore.endpoint.time", _NoWait),
+    ):
+        yield
+
+
+def _is_visible(message: Any) -> bool:
+    """A message is there from the moment on that its visibility ends: moto wants one later, and the clock stands still."""
+    from moto.core.utils import unix_time_millis
+
+    return bool(unix_time_millis() >= message.visible_at)
+
+
+class _NoWait:
+    """botocore's own backoff takes no time here."""
+
+    @staticmethod
+    def sleep(seconds: float) -> None:
+        """Returns at once."""
+
+
+def _request(event_name: str, request: AWSPreparedRequest) -> Request:
+    _, service, operation = event_name.split(".")
+    body = request.body or b""
+    content = body if isinstance(body, bytes) else str(body).encode()
+    return Request(service, operation, _json(content), len(content), request.url)
+
+
+def answer_of(response: AWSResponse) -> Answer:
+    """A response, read."""
+    return Answer(response.status_code, _json(response.content), len(response.content))
+
+
+def _json(content: bytes) -> Mapping[str, Any]:
+    try:
+        value = json.loads(content or b"{}")
+    except ValueError:  # S3's XML, a payload
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _response(url: str, answered: Answered) -> AWSResponse:
+    from botocore.awsrequest import AWSResponse
+    from botocore.compat import HTTPHeaders
+
+    return AWSResponse(url, answered.status, HTTPHeaders(), _Raw(json.dumps(answered.body).encode()))
+
+
+class _Raw(BytesIO):
+    """A body as botocore reads it."""
+
+    def stream(self, *_arguments: Any, **_settings: Any) -> Iterator[bytes]:
+        yield self.read()
+
+
+def _refuse(url: str) -> NoReturn:
+    raise RuntimeError(f"a call to {url} would have left the process: moto does not answer for it.")
