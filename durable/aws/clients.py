@@ -1,0 +1,37 @@
+"""boto3 clients, each made when it is first used: making one is the slow part of a cold start."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import boto3
+
+from durable.aws.faults import PATIENCE
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_sqs import SQSClient
+
+
+class Clients:
+    """The clients of one session, by default of boto3's own: what the first has loaded, the second need not."""
+
+    def __init__(self, session: boto3.Session | None = None) -> None:
+        self._make = boto3.client if session is None else session.client
+
+    def dynamodb(self) -> DynamoDBClient:
+        """DynamoDB's."""
+        return self._dynamodb
+
+    def sqs(self) -> SQSClient:
+        """SQS's."""
+        return self._sqs
+
+    @cached_property
+    def _dynamodb(self) -> DynamoDBClient:
+        return self._make("dynamodb", config=PATIENCE)
+
+    @cached_property
+    def _sqs(self) -> SQSClient:
+        return self._make("sqs", config=PATIENCE)

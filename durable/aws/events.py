@@ -1,0 +1,109 @@
+"""Lambda's events to what the runtime takes. What is wrong with a record is said in UnreadableMessage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from durable.aws.sqs import receipt_of
+from durable.runtime.continuation import Delivery, UnreadableMessage, read
+from durable.runtime.head import Status
+
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A head whose status changed, as the table's stream tells it: what the relay takes."""
+
+    execution_id: str
+    revision: int
+    workflow: str
+    version: int
+    status: Status
+
+
+def records(event: object, source: str) -> Sequence[Record]:
+    """The records of a batch; raises UnreadableMessage for an event that is none."""
+    found = event.get("Records") if isinstance(event, Mapping) else None
+    if not isinstance(found, list) or not all(isinstance(record, Mapping) for record in found):
+        raise UnreadableMessage(
+            f"not an event of {source}: it has no list of Records. Lambda's own mapping invokes this."
+        )
+    return found
+
+
+def message_id(record: Record) -> str:
+    """The identity of an SQS message, by which it is reported as failed."""
+    return _text(record, "messageId", "an SQS record")
+
+
+def body(record: Record) -> str:
+    """What an SQS message says."""
+    return _text(record, "body", "an SQS record")
+
+
+def delivery(record: Record, received: int) -> Delivery:
+    """An SQS record as the delivery of a continuation, received at that time."""
+    return Delivery(
+        continuation=read(body(record)),
+        message_id=message_id(record),
+        receipt=receipt_of(str(record.get("eventSourceARN", "")), _text(record, "receiptHandle", "an SQS record")),
+        received=received,
+    )
+
+
+def sequence_number(record: Record) -> str:
+    """The identity of a stream record, by which it is reported as failed."""
+    return _text(_image(record, "dynamodb"), "SequenceNumber", "a stream record")
+
+
+def change(record: Record) -> Change:
+    """A stream record as the change of a head's status."""
+    image = _image(_image(record, "dynamodb"), "NewImage")
+    return Change(
+        execution_id=_attribute(image, "pk", "S"),
+        revision=_number(image, "revision"),
+        workflow=_attribute(image, "workflow", "S"),
+        version=_number(image, "version"),
+        status=_status(_attribute(image, "status", "S")),
+    )
+
+
+def _text(record: Record, name: str, what: str) -> str:
+    value = record.get(name)
+    if not isinstance(value, str) or not value:
+        raise UnreadableMessage(f"{what} without {name}")
+    return value
+
+
+def _image(record: Record, name: str) -> Record:
+    value = record.get(name)
+    if not isinstance(value, Mapping):
+        raise UnreadableMessage(f"a stream record without {name}: the stream's view type must be NEW_AND_OLD_IMAGES")
+    return value
+
+
+def _attribute(image: Record, name: str, kind: str) -> str:
+    value = image.get(name)
+    text = value.get(kind) if isinstance(value, Mapping) else None
+    if not isinstance(text, str):
+        raise UnreadableMessage(
+            f"a stream record whose item has no {name} of type {kind}: it is not the head of an execution"
+        )
+    return text
+
+
+def _status(text: str) -> Status:
+    try:
+        return Status(text)
+    except ValueError as error:
+        raise UnreadableMessage(f"a stream record whose status is {text!r}, not one of {', '.join(Status)}") from error
+
+
+def _number(image: Record, name: str) -> int:
+    text = _attribute(image, name, "N")
+    if not text.isdecimal():
+        raise UnreadableMessage(f"a stream record whose {name} is {text!r}, which is no whole number")
+    return int(text)

@@ -1,0 +1,84 @@
+"""Metrics, in CloudWatch's embedded format: lines of the log, so that they cost no call.
+
+The runtime tells each thing once, after it was recorded, so that a replay counts nothing again.
+"""
+
+from __future__ import annotations
+
+from aws_lambda_powertools.metrics import MetricUnit
+from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import AmazonCloudWatchEMFProvider
+
+from durable.runtime.head import Status
+from durable.runtime.ports import ExecutionEnded, StepEnded
+
+_STEPS = {"completed": "StepsCompleted", "failed": "StepsFailed", "retrying": "StepRetries"}
+_EXECUTIONS = {
+    Status.COMPLETED: "ExecutionsCompleted",
+    Status.FAILED: "ExecutionsFailed",
+    Status.CANCELLED: "ExecutionsCancelled",
+    Status.TERMINATED: "ExecutionsTerminated",
+}
+_ROLLBACKS = {"completed": "RollbacksCompleted", "failed": "RollbacksFailed"}
+_NOTICES = {
+    "unknown_workflow": "UnknownWorkflow",
+    "drift": "Drift",
+    "dead_letter": "DeadLetters",
+    "rejected": "Rejected",
+    "lease_lost": "LeasesLost",
+    "swept": "Swept",
+}
+
+
+class MetricsObserver:
+    """Implements `durable.runtime.ports.Observer`. Each workflow is a dimension; `flush` writes what was counted."""
+
+    def __init__(self, namespace: str, service: str) -> None:
+        self._namespace = namespace
+        self._service = service
+        self._counted: dict[str, AmazonCloudWatchEMFProvider] = {}
+
+    def flush(self) -> None:
+        """Write what was counted since the last time, a line for each workflow; nothing if there was nothing."""
+        counted, self._counted = self._counted, {}
+        for metrics in counted.values():
+            if metrics.metric_set:  # empty when its hundred values were written on the way
+                metrics.flush_metrics()
+
+    def execution_started(self, execution_id: str, workflow: str) -> None:
+        """A new execution was written."""
+        self._count(workflow, "ExecutionsStarted")
+
+    def body_started(self, execution_id: str, path: str, attempt: int, *, rollback: bool) -> None:
+        """A body is about to run: counted when it ends."""
+
+    def step_ended(self, event: StepEnded) -> None:
+        """An attempt's outcome was recorded."""
+        if event.rollback:  # counted as a whole, when the execution ends
+            return
+        self._count(event.workflow, _STEPS[event.outcome])
+        self._time(event.workflow, "StepDuration", event.seconds)
+
+    def execution_ended(self, event: ExecutionEnded) -> None:
+        """A terminal status was recorded."""
+        self._count(event.workflow, _EXECUTIONS[event.status])
+        self._time(event.workflow, "ExecutionDuration", event.seconds)
+        if event.rollback in _ROLLBACKS:
+            self._count(event.workflow, _ROLLBACKS[event.rollback])
+
+    def noticed(self, what: str, execution_id: str, workflow: str) -> None:
+        """What an operator counts."""
+        self._count(workflow, _NOTICES.get(what) or what.replace("_", " ").title().replace(" ", ""))
+
+    def _count(self, workflow: str, name: str) -> None:
+        self._of(workflow).add_metric(name, MetricUnit.Count, 1)
+
+    def _time(self, workflow: str, name: str, seconds: float) -> None:
+        self._of(workflow).add_metric(name, MetricUnit.Milliseconds, round(seconds * 1000))
+
+    def _of(self, workflow: str) -> AmazonCloudWatchEMFProvider:
+        if workflow not in self._counted:
+            dimensions = {"workflow": workflow} if workflow else {}  # a rejected message may name none
+            self._counted[workflow] = AmazonCloudWatchEMFProvider(
+                dimension_set=dimensions, namespace=self._namespace, service=self._service
+            )
+        return self._counted[workflow]

@@ -1,0 +1,103 @@
+"""The queue over SQS: a standard queue of continuations, and one for messages that no code can handle."""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from botocore.exceptions import ClientError
+
+from durable.aws.faults import boundary, code
+from durable.runtime.continuation import Continuation
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+
+logger = logging.getLogger("durable.sqs")
+
+MAX_DELAY = 900  # seconds; SQS delays a message no longer
+MAX_HOLD = 43_200  # seconds; SQS keeps a message invisible for 12 hours, counted from when it was received
+MAX_BYTES = 1024 * 1024  # of a message: body and attributes
+MAX_REASON = 1_000  # characters
+ATTRIBUTE_BYTES = 256  # generous, for the names and types of a message's attributes
+GONE = frozenset({"ReceiptHandleIsInvalid", "MessageNotInflight", "InvalidParameterValue"})
+UNSENDABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # not a character of XML 1.0
+
+
+class SqsQueue:
+    """Implements `durable.runtime.ports.Queue`. `client` is called when the queue is first needed."""
+
+    def __init__(self, queue_url: str, rejected_url: str, client: Callable[[], SQSClient]) -> None:
+        self._queue_url = queue_url
+        self._rejected_url = rejected_url
+        self._client = client
+
+    def send(self, continuation: Continuation, delay: float = 0) -> None:
+        """Deliver it after `delay` seconds; a longer delay than the queue can hold is delivered early."""
+        with boundary(f"send a continuation of execution '{continuation.execution}'"):
+            self._client().send_message(
+                QueueUrl=self._queue_url,
+                MessageBody=continuation.encode(),
+                DelaySeconds=whole_seconds(delay, MAX_DELAY),
+            )
+
+    def hold(self, receipt: str, seconds: float) -> None:
+        """Keep a delivered message invisible for that long; it is then delivered again."""
+        queue, handle = split(receipt)
+        with boundary("hold a message"):
+            try:
+                self._client().change_message_visibility(
+                    QueueUrl=self._url_of(queue),
+                    ReceiptHandle=handle,
+                    VisibilityTimeout=whole_seconds(seconds, MAX_HOLD),
+                )
+            except ClientError as error:
+                if code(error) not in GONE:
+                    raise
+                # Deleted, or visible again: it is not ours to hold, and if it still exists it comes back by itself.
+                logger.info("a message could not be held", extra={"reason": str(error)})
+
+    def reject(self, body: str, reason: str) -> None:
+        """Put a message that no code can handle where a person finds it, with the reason."""
+        told = sendable(reason)[:MAX_REASON] or "no reason was given"
+        kept = cut(sendable(body) or "(empty)", MAX_BYTES - ATTRIBUTE_BYTES - len(told.encode()))
+        with boundary("reject a message"):
+            self._client().send_message(
+                QueueUrl=self._rejected_url,
+                MessageBody=kept,
+                MessageAttributes={"reason": {"DataType": "String", "StringValue": told}},
+            )
+
+    def _url_of(self, queue: str) -> str:
+        """Dead letters are held in their own queue, which is beside the other: same account, same Region."""
+        return f"{self._queue_url.rpartition('/')[0]}/{queue}" if queue else self._queue_url
+
+
+def receipt_of(queue_arn: str, handle: str) -> str:
+    """A receipt that says which queue gave it."""
+    return f"{queue_arn.rpartition(':')[2]} {handle}"
+
+
+def split(receipt: str) -> tuple[str, str]:
+    """The queue's name, empty for the queue of continuations, and SQS's own handle."""
+    queue, _, handle = receipt.rpartition(" ")
+    return queue, handle
+
+
+def whole_seconds(seconds: float, most: int) -> int:
+    """Rounded up, so that nothing comes early by less than a second, and within what SQS takes."""
+    return min(max(math.ceil(seconds), 0), most)
+
+
+def sendable(text: str) -> str:
+    """The text with the characters replaced that SQS refuses: those that are not of XML 1.0."""
+    return UNSENDABLE.sub("\ufffd", text)
+
+
+def cut(text: str, size: int) -> str:
+    """As much of the text as fits into `size` bytes of UTF-8."""
+    encoded = text.encode()
+    return text if len(encoded) <= size else encoded[:size].decode(errors="ignore")

@@ -1,0 +1,49 @@
+"""moto in process, with the table and the queues of the template."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from durable.aws.clients import Clients
+from durable.aws.dynamodb import DynamoStore
+from durable.aws.sqs import SqsQueue
+from durable.testing.stack import Stack
+from durable.testing.template import Template
+
+TEMPLATE = Path(__file__).parents[2] / "template.yaml"
+
+
+@pytest.fixture(scope="session")
+def clients() -> Clients:
+    with mock_aws():
+        made = Clients(boto3.Session("testing", "testing", region_name="us-east-1"))
+        made.dynamodb()
+        made.sqs()
+        return made
+
+
+@pytest.fixture
+def stack(clients: Clients) -> Iterator[Stack]:
+    with mock_aws():
+        yield Stack.create(Template.load(TEMPLATE), clients.dynamodb(), clients.sqs())
+
+
+@pytest.fixture
+def pauses() -> list[float]:
+    """How long the store has waited."""
+    return []
+
+
+@pytest.fixture
+def store(stack: Stack, clients: Clients, pauses: list[float]) -> DynamoStore:
+    return DynamoStore(stack.tables["Table"].name, clients.dynamodb, pauses.append)
+
+
+@pytest.fixture
+def queue(stack: Stack, clients: Clients) -> SqsQueue:
+    return SqsQueue(stack.queues["ContinuationQueue"].url, stack.queues["RejectedQueue"].url, clients.sqs)

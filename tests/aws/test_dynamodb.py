@@ -1,0 +1,419 @@
+"""What the runtime may expect of the table (durable.runtime.ports.Store)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from botocore.exceptions import EndpointConnectionError
+
+from durable.aws.clients import Clients
+from durable.aws.dynamodb import DynamoStore
+from durable.aws.faults import CONFLICT_ATTEMPTS, ItemTooLarge
+from durable.errors import StoreError
+from durable.runtime.head import FORWARD, Head, Status, list_key, shard
+from durable.runtime.ports import Refused, Segment, Update, Where
+from durable.testing.stack import Stack
+from tests.aws.wire import answered, calls_of, failure
+
+NEW = Head("order-1", Status.PENDING, "checkout", 2, created=1_000, digest="abc", list_key="checkout#open#1")
+FULL = Head(
+    execution_id="order-2",
+    status=Status.WAITING,
+    workflow="checkout",
+    version=3,
+    created=1_000,
+    digest="abc",
+    revision=4,
+    fence=5,
+    lease=6,
+    message="message-1",
+    nonce="nonce-1",
+    claimed=7,
+    claims=1,
+    dead=2,
+    wake=9_000,
+    inbox=3,
+    seen=3,
+    due=9_000,
+    due_shard="5",
+    list_key="checkout#open#1",
+    tail=b"\x00\xfftail",
+    segment="history#000002#5",
+    segments=2,
+    state=b"t{}",
+    state_at="state#1",
+    resume_to="running",
+    skip_rollback=1,
+    ended=8,
+    deadline=10_000,
+)
+FIRST = Segment("history#000001#0", "", b"\x00input")
+
+
+def item_of(clients: Clients, stack: Stack, key: str = "head", execution_id: str = "order-1") -> dict[str, Any]:
+    table = stack.tables["Table"].name
+    answer = clients.dynamodb().get_item(TableName=table, Key={"pk": {"S": execution_id}, "sk": {"S": key}})
+    return dict(answer.get("Item", {}))
+
+
+def keys_of(clients: Clients, stack: Stack) -> list[str]:
+    items = clients.dynamodb().scan(TableName=stack.tables["Table"].name)["Items"]
+    return sorted(item["sk"]["S"] for item in items)
+
+
+# --- create and read -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("head", [NEW, FULL])
+def test_a_head_comes_back_as_it_was_written(store: DynamoStore, head: Head) -> None:
+    assert store.create(head, None) is None
+    assert store.read(head.execution_id) == head
+
+
+def test_an_unknown_execution_is_none(store: DynamoStore) -> None:
+    assert store.read("order-1") is None
+
+
+def test_counters_are_stored_when_they_are_zero_and_what_is_empty_is_not(
+    store: DynamoStore, clients: Clients, stack: Stack
+) -> None:
+    store.create(NEW, None)
+    zero = {"N": "0"}
+    assert item_of(clients, stack) == {
+        "pk": {"S": "order-1"},
+        "sk": {"S": "head"},
+        "status": {"S": "pending"},
+        "workflow": {"S": "checkout"},
+        "version": {"N": "2"},
+        "created": {"N": "1000"},
+        "digest": {"S": "abc"},
+        "list_key": {"S": "checkout#open#1"},
+        **dict.fromkeys(["revision", "fence", "lease", "claimed", "claims", "dead", "inbox", "seen", "segments"], zero),
+    }
+
+
+@pytest.mark.rule("E2")
+def test_a_second_create_returns_the_execution_that_exists_and_changes_nothing(store: DynamoStore) -> None:
+    store.create(NEW, None)
+    assert store.create(replace(NEW, digest="other"), None) == NEW
+    assert store.create(replace(NEW, digest="other"), FIRST) == NEW
+    assert store.read("order-1") == NEW
+
+
+def test_a_head_and_its_first_segment_are_written_both_or_neither(
+    store: DynamoStore, clients: Clients, stack: Stack
+) -> None:
+    head = replace(NEW, segment=FIRST.key, segments=1)
+    store.create(head, FIRST)
+    store.create(head, replace(FIRST, entries=b"other"))
+    assert store.segments(head, 0) == [FIRST]
+    too_large = replace(FIRST, key="history#000001#9", entries=bytes(410_000))
+    with pytest.raises(StoreError):
+        store.create(replace(head, execution_id="order-2"), too_large)
+    assert store.read("order-2") is None
+    assert keys_of(clients, stack) == ["head", "history#000001#0"]
+
+
+# --- update: each condition, when it holds and when it does not ------------------------------------------------------
+
+
+HELD = replace(FULL, wake=0, due=0, due_shard="")
+CONDITIONS = [
+    ("status", HELD, Where(status=FORWARD), True),
+    ("status", HELD, Where(status=frozenset({Status.FAILING})), False),
+    ("revision", HELD, Where(revision=4), True),
+    ("revision", HELD, Where(revision=3), False),
+    ("fence", HELD, Where(fence=5), True),
+    ("fence", HELD, Where(fence=6), False),
+    ("inbox", HELD, Where(inbox=3), True),
+    ("inbox", HELD, Where(inbox=4), False),
+    ("due", FULL, Where(due=9_000), True),
+    ("due", FULL, Where(due=8_999), False),
+    ("due, none", HELD, Where(due=9_000), False),
+    ("lease over", replace(HELD, lease=100), Where(free_at=100), True),
+    ("lease held", replace(HELD, lease=101), Where(free_at=100), False),
+    ("not parked", HELD, Where(unparked_at=100), True),
+    ("wake time come", replace(FULL, wake=100), Where(unparked_at=100), True),
+    ("parked", replace(FULL, wake=101), Where(unparked_at=100), False),
+    ("parked, message came", replace(FULL, wake=101, inbox=4), Where(unparked_at=100), True),
+    ("all", HELD, Where(FORWARD, 4, 5, 3, free_at=6, unparked_at=6), True),
+    ("all but one", HELD, Where(FORWARD, 4, 6, 3, free_at=6, unparked_at=6), False),
+    ("none", HELD, Where(), True),
+]
+
+
+@pytest.mark.rule("E4")
+@pytest.mark.parametrize(("name", "head", "where", "accepted"), CONDITIONS)
+def test_an_update_is_accepted_if_its_conditions_hold_and_refused_with_the_head_if_not(
+    store: DynamoStore, name: str, head: Head, where: Where, accepted: bool
+) -> None:
+    store.create(head, None)
+    answer = store.update(Update(head.execution_id, where, {"nonce": "mine"}, {"fence": 1}))
+    written = replace(head, nonce="mine", fence=head.fence + 1)
+    assert answer == (written if accepted else Refused(head))
+    assert store.read(head.execution_id) == (written if accepted else head)
+
+
+def test_an_update_of_an_unknown_execution_is_refused_and_makes_none(store: DynamoStore) -> None:
+    assert store.update(Update("order-1", Where(), {"nonce": "mine"})) == Refused(None)
+    assert store.read("order-1") is None
+
+
+def test_an_update_writes_every_field_and_removes_what_is_emptied(
+    store: DynamoStore, clients: Clients, stack: Stack
+) -> None:
+    store.create(FULL, None)
+    emptied = {"wake": 0, "due": 0, "skip_rollback": 0, "ended": 0, "deadline": 0, "lease": 0}
+    cleared = {"due_shard": "", "state": b"", "state_at": "", "resume_to": "", "tail": b"", "segment": ""}
+    written = {"status": Status.RUNNING, "segments": 7, "message": "message-2"}
+    everything = {**emptied, **cleared, **written}
+    answer = store.update(Update("order-2", Where(), everything, {"inbox": 2, "dead": -1}))
+    assert answer == replace(FULL, **everything, inbox=5, dead=1)
+    absent = (emptied.keys() | cleared.keys()) - {"lease"}
+    assert not absent & item_of(clients, stack, execution_id="order-2").keys()
+
+
+@pytest.mark.rule("E4")
+def test_a_write_whose_answer_was_lost_is_recognised_by_its_nonce(store: DynamoStore) -> None:
+    store.create(HELD, None)
+    checkpoint = Update("order-2", Where(revision=4), {"revision": 5, "nonce": "mine"})
+    store.update(checkpoint)
+    refusal = store.update(checkpoint)  # what botocore's retry meets
+    assert isinstance(refusal, Refused)
+    assert refusal.head is not None
+    assert (refusal.head.revision, refusal.head.nonce) == (5, "mine")
+
+
+def test_an_update_is_one_call_with_no_read_and_no_question_about_capacity(
+    store: DynamoStore, clients: Clients
+) -> None:
+    store.create(NEW, None)
+    with calls_of(clients.dynamodb()) as calls:
+        store.update(Update("order-1", Where(revision=9), {"nonce": "mine"}))
+    (operation, parameters), *others = calls
+    assert (operation, others) == ("UpdateItem", [])
+    assert parameters["ReturnValues"] == "ALL_NEW"
+    assert parameters["ReturnValuesOnConditionCheckFailure"] == "ALL_OLD"
+    assert "ReturnConsumedCapacity" not in parameters
+
+
+# --- segments and values ---------------------------------------------------------------------------------------------
+
+
+def sealed(number: int, fence: int, previous: str) -> Segment:
+    return Segment(f"history#{number:06}#{fence}", previous, f"{number}/{fence}".encode())
+
+
+def test_the_chain_is_read_oldest_first_and_orphans_of_crashes_are_not_of_it(store: DynamoStore) -> None:
+    one = sealed(1, 1, "")
+    two = sealed(2, 9, one.key)
+    three = sealed(3, 12, two.key)
+    orphans = [
+        sealed(2, 1, one.key),
+        sealed(2, 10, one.key),
+        sealed(3, 9, "history#000002#1"),
+        sealed(4, 13, three.key),
+    ]
+    for segment in [*orphans, three, one, two]:
+        store.seal("order-1", segment)
+    head = replace(NEW, segment=three.key, segments=3)
+    assert store.segments(head, 0) == [one, two, three]
+    assert store.segments(head, 1) == [two, three]
+    assert store.segments(head, 3) == []
+    assert store.segments(replace(NEW, segment=one.key, segments=1), 0) == [one]
+
+
+def test_a_history_without_segments_is_not_asked_for(store: DynamoStore, clients: Clients) -> None:
+    with calls_of(clients.dynamodb()) as calls:
+        assert store.segments(NEW, 0) == []
+    assert calls == []
+
+
+def test_segments_are_read_at_half_the_price(store: DynamoStore, clients: Clients) -> None:
+    store.seal("order-1", FIRST)
+    with calls_of(clients.dynamodb()) as calls:
+        store.segments(replace(NEW, segment=FIRST.key, segments=1), 0)
+    assert [(name, parameters["ConsistentRead"]) for name, parameters in calls] == [("Query", False)]
+
+
+def test_a_segment_that_a_cheap_read_does_not_see_yet_is_read_consistently(
+    store: DynamoStore, clients: Clients
+) -> None:
+    store.seal("order-1", FIRST)
+    head = replace(NEW, segment=FIRST.key, segments=1)
+    with (
+        answered(clients.dynamodb(), "Query", {"Items": [], "ResponseMetadata": {}}),
+        calls_of(clients.dynamodb()) as calls,
+    ):
+        assert store.segments(head, 0) == [FIRST]
+    assert [parameters["ConsistentRead"] for _, parameters in calls] == [False, True]
+
+
+def test_a_broken_chain_says_which_execution_and_what_to_do(store: DynamoStore) -> None:
+    store.seal("order-1", sealed(2, 1, "history#000001#1"))
+    with pytest.raises(StoreError, match=r"execution 'order-1' lacks a segment .* 'history#000002#1': .* Restore"):
+        store.segments(replace(NEW, segment="history#000002#1", segments=2), 0)
+
+
+def test_a_long_history_is_read_page_by_page(store: DynamoStore, clients: Clients) -> None:
+    chain: list[Segment] = []
+    for number in range(1, 13):
+        segment = Segment(f"history#{number:06}#1", chain[-1].key if chain else "", bytes([number]) * 150_000)
+        store.seal("order-1", segment)
+        chain.append(segment)
+    with calls_of(clients.dynamodb()) as calls:
+        assert store.segments(replace(NEW, segment=chain[-1].key, segments=12), 0) == chain
+    assert len(calls) > 1
+
+
+def test_a_value_of_its_own_is_kept_and_overwritten(store: DynamoStore) -> None:
+    store.keep("order-1", "state#1", b"\x00one")
+    store.keep("order-1", "state#1", b"\x00two")
+    assert store.kept("order-1", "state#1") == b"\x00two"
+
+
+def test_a_value_that_is_gone_says_whose_it_was(store: DynamoStore) -> None:
+    with pytest.raises(StoreError, match="execution 'order-1' has no value 'state#1'"):
+        store.kept("order-1", "state#1")
+
+
+# --- due, purge ------------------------------------------------------------------------------------------------------
+
+
+def due_head(execution_id: str, due: int, *, of: str = "3") -> Head:
+    return replace(NEW, execution_id=execution_id, due=due, due_shard=of)
+
+
+def test_what_is_due_is_listed_soonest_first_and_by_shard(store: DynamoStore) -> None:
+    for head in [due_head("c", 300), due_head("a", 100), due_head("b", 200), due_head("x", 100, of="4"), NEW]:
+        store.create(head, None)
+    assert store.due("3", 200, 10) == [("a", 100), ("b", 200)]
+    assert store.due("3", 300, 2) == [("a", 100), ("b", 200)]
+    assert store.due("4", 300, 10) == [("x", 100)]
+    assert store.due("5", 300, 10) == []
+
+
+def test_an_execution_that_is_not_due_any_more_leaves_the_index(store: DynamoStore) -> None:
+    store.create(due_head("a", 100), None)
+    store.update(Update("a", Where(), {"due": 0, "due_shard": ""}))
+    assert store.due("3", 200, 10) == []
+
+
+def ended_with_items(store: DynamoStore, count: int) -> Head:
+    head = replace(NEW, status=Status.COMPLETED, due=500, due_shard=shard("order-1"), segment="history#000001#1")
+    store.create(head, None)
+    store.create(replace(NEW, execution_id="order-10"), None)
+    for number in range(1, count + 1):
+        store.seal("order-1", sealed(number, 1, ""))
+    store.keep("order-1", "state#1", b"document")
+    return head
+
+
+@pytest.mark.rule("E9")
+def test_purging_deletes_every_item_of_the_execution_and_no_other(
+    store: DynamoStore, clients: Clients, stack: Stack
+) -> None:
+    head = ended_with_items(store, 60)
+    with calls_of(clients.dynamodb()) as calls:
+        store.purge(head)
+    assert keys_of(clients, stack) == ["head"]
+    assert store.read("order-10") is not None
+    batches = [len(parameters["RequestItems"]["durable-Table"]) for _, parameters in calls[1:-1]]
+    assert [name for name, _ in calls] == ["Query", *["BatchWriteItem"] * 3, "DeleteItem"]
+    assert batches == [25, 25, 11]
+
+
+@pytest.mark.rule("E9")
+@pytest.mark.parametrize("other", [{"due": 501}, {"status": Status.FAILED}])
+def test_purging_keeps_a_head_that_is_no_longer_as_given(store: DynamoStore, other: dict[str, Any]) -> None:
+    head = ended_with_items(store, 1)
+    store.purge(replace(head, **other))
+    assert store.read("order-1") == head
+
+
+def test_purging_twice_is_fine(store: DynamoStore) -> None:
+    head = ended_with_items(store, 1)
+    store.purge(head)
+    store.purge(head)
+    assert store.read("order-1") is None
+
+
+def test_purging_tries_again_what_a_busy_table_did_not_delete(
+    store: DynamoStore, clients: Clients, stack: Stack, pauses: list[float]
+) -> None:
+    head = ended_with_items(store, 2)
+    key = {"pk": {"S": "order-1"}, "sk": {"S": "history#000002#1"}}
+    left = {"UnprocessedItems": {"durable-Table": [{"DeleteRequest": {"Key": key}}]}, "ResponseMetadata": {}}
+    with answered(clients.dynamodb(), "BatchWriteItem", left), calls_of(clients.dynamodb()) as calls:
+        store.purge(head)
+    again = [parameters["RequestItems"] for name, parameters in calls if name == "BatchWriteItem"][1]
+    assert again == left["UnprocessedItems"]
+    assert len(pauses) == 1
+
+
+# --- faults ----------------------------------------------------------------------------------------------------------
+
+CONFLICT = failure("TransactionConflictException", "Transaction is ongoing for the item")
+CANCELLED = failure(
+    "TransactionCanceledException", CancellationReasons=[{"Code": "TransactionConflict"}, {"Code": "None"}]
+)
+
+
+@pytest.mark.rule("D9")
+def test_a_conflict_with_a_senders_transaction_is_tried_again(
+    store: DynamoStore, clients: Clients, pauses: list[float]
+) -> None:
+    store.create(NEW, None)
+    with answered(clients.dynamodb(), "UpdateItem", CONFLICT, CONFLICT):
+        answer = store.update(Update("order-1", Where(), {"nonce": "mine"}))
+    assert answer == replace(NEW, nonce="mine")
+    assert len(pauses) == 2
+
+
+@pytest.mark.rule("D9")
+def test_a_transaction_that_was_cancelled_by_another_is_tried_again(store: DynamoStore, clients: Clients) -> None:
+    with answered(clients.dynamodb(), "TransactWriteItems", CANCELLED):
+        assert store.create(NEW, FIRST) is None
+    assert store.read("order-1") == NEW
+
+
+@pytest.mark.rule("D9")
+def test_conflicts_without_end_are_a_store_error(store: DynamoStore, clients: Clients) -> None:
+    with (
+        answered(clients.dynamodb(), "UpdateItem", *[CONFLICT] * CONFLICT_ATTEMPTS),
+        pytest.raises(StoreError, match="could not update execution 'order-1': TransactionConflictException"),
+    ):
+        store.update(Update("order-1", Where(), {"nonce": "mine"}))
+
+
+@pytest.mark.rule("D9")
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        (failure("AccessDeniedException", "not authorized"), r"AccessDeniedException: not authorized .*role"),
+        (failure("ResourceNotFoundException", "no table"), r"ResourceNotFoundException: no table .*name right"),
+        (EndpointConnectionError(endpoint_url="https://dynamodb"), r"Could not connect to the endpoint URL"),
+    ],
+)
+def test_what_botocore_raises_leaves_as_a_store_error_that_says_what_failed(
+    store: DynamoStore, clients: Clients, fault: Any, message: str
+) -> None:
+    with answered(clients.dynamodb(), "GetItem", fault), pytest.raises(StoreError, match=message) as raised:
+        store.read("order-1")
+    assert str(raised.value).startswith("could not read execution 'order-1': ")
+
+
+def test_an_item_over_the_limit_is_told_apart(store: DynamoStore) -> None:
+    with pytest.raises(ItemTooLarge, match=r"keep value 'state#1' of execution 'order-1'.* 400 KB"):
+        store.keep("order-1", "state#1", bytes(410_000))
+
+
+def test_an_execution_keeps_the_index_attributes_that_it_was_born_with(store: DynamoStore) -> None:
+    head = replace(NEW, list_key=list_key("checkout", "order-1", is_open=True))
+    store.create(head, None)
+    store.update(Update("order-1", Where(), {"status": Status.RUNNING}))
+    found = store.read("order-1")
+    assert found is not None
+    assert (found.list_key, found.created) == (head.list_key, head.created)
