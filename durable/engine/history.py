@@ -13,9 +13,8 @@ from typing import Any
 
 import msgspec
 
-from durable.engine import codec, paths
+from durable.engine import codec
 from durable.errors import ErrorInfo, Kind
-
 
 NOTHING = msgspec.Raw(b"")  # one object: msgspec tells a default by its identity, and leaves it out
 
@@ -154,7 +153,7 @@ def unpack(data: bytes) -> list[Entry]:
 class History:
     """The entries of one execution, for one replay of it."""
 
-    __slots__ = ("_children", "_next_order", "cause", "divergence", "input", "operations", "output", "rollbacks")
+    __slots__ = ("_next_order", "cause", "divergence", "input", "operations", "output", "rollbacks")
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self.input: Entry | None = None
@@ -163,7 +162,6 @@ class History:
         self.output: Entry | None = None
         self.operations: dict[str, Entry] = {}
         self.rollbacks: dict[str, Entry] = {}
-        self._children: dict[str, list[str]] = {}
         self._next_order = 1
         for entry in entries:
             self.record(entry)
@@ -182,14 +180,8 @@ class History:
             case EntryKind.ROLLBACK:
                 self.rollbacks[entry.path] = entry
             case _:
-                if entry.path not in self.operations:
-                    self._children.setdefault(paths.parent(entry.path), []).append(entry.path)
                 self.operations[entry.path] = entry
                 self._next_order = max(self._next_order, entry.order + 1)
-
-    def children(self, scope: str) -> list[str]:
-        """The recorded operations that were called directly in a scope, in the order of their starts."""
-        return self._children.get(scope, [])
 
     @property
     def next_order(self) -> int:

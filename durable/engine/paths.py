@@ -36,11 +36,6 @@ def counted(name: str, count: int) -> str:
     return suffixed
 
 
-def parent(path: str) -> str:
-    """The scope in which the operation of this path was called; the root is the empty path."""
-    return path.rpartition(SEPARATOR)[0]
-
-
 def leaf(path: str) -> str:
     """The last name of a path, with its count."""
     return path.rpartition(SEPARATOR)[2]

@@ -58,7 +58,6 @@ class Scope:
 
     path: str
     counts: dict[str, int]
-    visited: int = 0  # recorded operations that the code has asked for
 
     def name(self, name: str) -> str:
         """The path of the next operation of this name (D5)."""
@@ -111,12 +110,16 @@ class Replay:
         self._undoing = undoing
         self._drift: Drift = drift
         self._thread = threading.get_ident()
-        self._visited = 0
+        self._visited: set[str] = set()  # recorded operations that the code has asked for
 
     @property
     def live(self) -> bool:
         """Whether the code has left its history behind (D12)."""
-        return not self._undoing and self._visited >= len(self.history.operations)
+        return not self._undoing and not self._unvisited
+
+    @property
+    def _unvisited(self) -> bool:
+        return len(self._visited) < len(self.history.operations)
 
     # --- operations ------------------------------------------------------------------------------------------------
 
@@ -124,9 +127,9 @@ class Replay:
         """The settled entry of a step, replayed or run now; `make` is asked for the call only when it is needed."""
         self.enter()
         path = scope.name(name)
-        entry = self._visit(scope, path, EntryKind.STEP, "a step")
+        entry = self._visit(path, EntryKind.STEP, "a step")
         if entry is None or not entry.settled or self._undoing or self._drift != "off":
-            entry = self._settle(scope, make(path), entry)
+            entry = self._settle(make(path), entry)
         self._pass(path, entry.ended)
         return entry
 
@@ -134,10 +137,9 @@ class Replay:
         """Return when the sleep is over; `deadline` is asked once, at the first call (Q4)."""
         self.enter()
         path = scope.name(name)
-        entry = self._visit(scope, path, EntryKind.SLEEP, "a sleep")
+        entry = self._visit(path, EntryKind.SLEEP, "a sleep")
         until = entry.until if entry is not None else deadline(self._driver.now())
-        passed = self._visited < len(self.history.operations)
-        decision = decisions.for_sleep(entry, self._now, until, passed=passed)
+        decision = decisions.for_sleep(entry, self._now, until, passed=self._unvisited)
         if self._undoing and entry is None and decision is Decision.WAIT:
             self.suspend()
         if decision is Decision.WAIT:
@@ -146,14 +148,13 @@ class Replay:
         if entry is None and not self._undoing:
             entry = self._sleeping(path, until, EntryStatus.COMPLETED)
             self._driver.note(entry)
-            self._count(scope)
+            self._visited.add(path)
         self._pass(path, until)
 
-    def finish(self, scope: Scope) -> None:
-        """Check at the end of the code that nothing recorded was left out (D6)."""
-        children = self.history.children(scope.path)
-        if scope.visited < len(children):
-            self._diverge(scope, "the end of the workflow" if not scope.path else f"the end of '{scope.path}'")
+    def finish(self) -> None:
+        """Check at the end of the workflow that nothing recorded was left out (D6)."""
+        if self._unvisited:
+            self._diverge("the end of the workflow")
 
     # --- control ---------------------------------------------------------------------------------------------------
 
@@ -178,18 +179,19 @@ class Replay:
 
     # --- below -----------------------------------------------------------------------------------------------------
 
-    def _visit(self, scope: Scope, path: str, kind: EntryKind, requested: str) -> Entry | None:
+    def _visit(self, path: str, kind: EntryKind, requested: str) -> Entry | None:
+        """The recorded entry of an operation; nothing new may come before what is recorded (D6)."""
         entry = self.history.operations.get(path)
         if entry is None:
-            if scope.visited < len(self.history.children(scope.path)):
-                self._diverge(scope, f"{requested} '{path}'")
+            if self._unvisited:
+                self._diverge(f"{requested} '{path}'")
             return None
         if entry.kind is not kind:
             raise Diverged(HistoryDiverged(path, f"a {entry.kind}", requested))
-        self._count(scope)
+        self._visited.add(path)
         return entry
 
-    def _settle(self, scope: Scope, call: StepCall, entry: Entry | None) -> Entry:
+    def _settle(self, call: StepCall, entry: Entry | None) -> Entry:
         if self._undoing:
             return self._collect(call, entry)
         decision = decisions.for_step(entry, self._now, call.retry.attempts)
@@ -199,8 +201,7 @@ class Replay:
         if entry is not None and decision is Decision.WAIT:
             self._park(entry.until)
         settled = self._perform(call, entry, decision)
-        if entry is None:
-            self._count(scope)
+        self._visited.add(call.path)
         return settled
 
     def _perform(self, call: StepCall, entry: Entry | None, decision: Decision) -> Entry:
@@ -224,11 +225,6 @@ class Replay:
             self.suspend()
         self._pass(call.path, entry.ended)
         return entry
-
-    def _count(self, scope: Scope) -> None:
-        """An operation that was recorded just now has also been asked for."""
-        scope.visited += 1
-        self._visited += 1
 
     def _sleeping(self, path: str, until: int, status: EntryStatus) -> Entry:
         now = self._driver.now()
@@ -262,11 +258,12 @@ class Replay:
             )
         self._driver.drifted(call.path)
 
-    def _diverge(self, scope: Scope, requested: str) -> NoReturn:
-        children = self.history.children(scope.path)
-        missing = next((path for path in children if paths.leaf(path) not in visited_names(scope)), children[-1])
-        entry = self.history.operations[missing]
-        raise Diverged(HistoryDiverged(missing, f"a {entry.kind} '{missing}'", requested))
+    def _diverge(self, requested: str) -> NoReturn:
+        missing = min(
+            (entry for path, entry in self.history.operations.items() if path not in self._visited),
+            key=lambda entry: entry.order,
+        )
+        raise Diverged(HistoryDiverged(missing.path, f"a {missing.kind} '{missing.path}'", requested))
 
 
 def frozen_call(call: StepCall) -> StepCall:
@@ -275,11 +272,6 @@ def frozen_call(call: StepCall) -> StepCall:
 
     assert call.rollback is not None
     return replace(call, rollback=freeze(call.rollback))
-
-
-def visited_names(scope: Scope) -> set[str]:
-    """The names that the code has asked for in a scope, with their counts."""
-    return {paths.counted(name, number) for name, count in scope.counts.items() for number in range(1, count + 1)}
 
 
 def shown(arguments: Sequence[object]) -> str:

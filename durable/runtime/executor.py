@@ -164,13 +164,14 @@ class Executor:
             created=head.created,
             drift=self._drift(workflow),
         )
-        scope = Scope("", {})
-        context: Context[Any] = Context(replay, scope, ExecutionLog(execution_fields(head), lambda: replay.live))
+        context: Context[Any] = Context(
+            replay, Scope("", {}), ExecutionLog(execution_fields(head), lambda: replay.live)
+        )
         try:
             given = claimed.history.input
             output = workflow(context, given.value(workflow.input_type) if given is not None else None)
             if not replay.suspended:
-                replay.finish(scope)
+                replay.finish()
                 return Wanted([*driver.noted(), self._output(output, workflow)], Status.COMPLETED)
         except Suspended:
             return driver.last
@@ -180,7 +181,7 @@ class Executor:
             raise
         except (Exception, SystemExit, GeneratorExit) as error:
             if not replay.suspended:
-                return self._failed(error, replay, scope, driver)
+                return self._failed(error, replay, driver)
         return self._swallowed(driver)
 
     def _output(self, output: Any, workflow: Workflow[Any, Any, Any]) -> Entry:
@@ -193,10 +194,10 @@ class Executor:
         now = self._clock.now()
         return with_value(Entry(path="", kind=EntryKind.OUTPUT, started=now, ended=now), stored)
 
-    def _failed(self, error: BaseException, replay: Replay, scope: Scope, driver: ForwardDriver) -> Wanted:
+    def _failed(self, error: BaseException, replay: Replay, driver: ForwardDriver) -> Wanted:
         """A terminal failure (R2, R17), unless the code left its history, which is then the news."""
         try:
-            replay.finish(scope)
+            replay.finish()
         except Diverged as divergence:
             return self._diverged(divergence, driver)
         cause = records.ending(EntryKind.CAUSE, error, self._clock.now())
