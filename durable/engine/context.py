@@ -14,6 +14,7 @@ from durable.engine.durations import Duration, seconds
 from durable.engine.failures import as_failure
 from durable.engine.history import Entry, EntryStatus
 from durable.engine.log import ExecutionLog
+from durable.engine.operations import sleeps, steps
 from durable.engine.outcomes import Failure, Success
 from durable.engine.replay import Replay, Scope
 from durable.engine.retry import Retry
@@ -60,7 +61,7 @@ class Context(Scoped["S"]):
 
     def now(self) -> datetime:
         """The time of the last thing that was recorded: the same at every replay."""
-        self._replay.enter()
+        self._replay.enter(self._scope)
         return _EPOCH + timedelta(milliseconds=self._replay.clock)
 
     def uuid(self) -> UUID:
@@ -73,7 +74,7 @@ class Context(Scoped["S"]):
 
     def _seed(self, use: str) -> bytes:
         """Keyed by the operation passed last and how often this was asked since: one more call shifts no other."""
-        self._replay.enter()
+        self._replay.enter(self._scope)
         place = f"{use}\0{self._scope.path}\0{self._replay.last}"
         count = self._uses[place] = self._uses.get(place, 0) + 1
         return hashlib.sha256(f"{self.execution_id}\0{place}\0{count}".encode()).digest()
@@ -163,7 +164,7 @@ class Context(Scoped["S"]):
                 returns=returns,
             )
 
-        entry = self._replay.step(self._scope, name, make)
+        entry = steps.step(self._replay, self._scope, name, make)
         if entry.status is EntryStatus.FAILED:
             raise failed(entry)
         return entry.value(returns if returns is not None else result_type(run))
@@ -241,14 +242,14 @@ class Context(Scoped["S"]):
     def sleep(self, name: str, duration: Duration) -> None:
         """Wait durably: seconds or a timedelta, up to years; the deadline is fixed at the first call (Q4)."""
         length = seconds(duration, f"sleep '{name}': the duration")
-        self._replay.sleep(self._scope, name, lambda now: now + _milliseconds(name, length))
+        sleeps.sleep(self._replay, self._scope, name, lambda now: now + _milliseconds(name, length))
 
     def sleep_until(self, name: str, moment: datetime) -> None:
         """Wait durably until a moment, which must be aware of its time zone; a past one returns at once (Q4)."""
         if not isinstance(moment, datetime) or moment.tzinfo is None:
             raise InvalidCall(f"sleep_until '{name}': the moment is a datetime with a time zone, not {moment!r}")
         until = round((min(moment, FURTHEST) - _EPOCH).total_seconds() * 1000)
-        self._replay.sleep(self._scope, name, lambda _now: until)
+        sleeps.sleep(self._replay, self._scope, name, lambda _now: until)
 
     # --- what exists only in a step (S7) ---------------------------------------------------------------------------
 

@@ -45,6 +45,7 @@ class ForwardDriver:
         self._process = process
         self._scratch = scratch
         self._noted: list[Entry] = []
+        self._noted_first = False
         self._events: list[StepEnded] = []
         self._crashed = claimed.head.claims > 1  # an earlier forward claim ended without a checkpoint
 
@@ -67,6 +68,8 @@ class ForwardDriver:
         self._expire([entry] if self._crashed else [])
         if not self._budget.allows(call.timeout):
             self._leave(Status.RUNNING)
+        if self._noted_first:
+            self._record([])
         while True:
             entry = self._marked(call, entry)
             entry, result = self._attempt(call, entry)
@@ -90,9 +93,10 @@ class ForwardDriver:
         self._record([entry])
         return entry
 
-    def note(self, entry: Entry) -> None:
-        """Record an entry with the next checkpoint."""
+    def note(self, entry: Entry, *, first: bool = False) -> None:
+        """Record an entry with the next checkpoint; `first`: with one of its own before a body runs (rule 6)."""
         self._noted.append(entry)
+        self._noted_first = self._noted_first or first
         self._claimed.history.record(entry)
 
     def park(self, until: int, entry: Entry | None = None) -> NoReturn:
@@ -111,7 +115,7 @@ class ForwardDriver:
 
     def noted(self) -> list[Entry]:
         """Entries that wait for the next checkpoint."""
-        noted, self._noted = self._noted, []
+        noted, self._noted, self._noted_first = self._noted, [], False
         return noted
 
     def told(self) -> None:

@@ -46,7 +46,7 @@ class ReplayOnly:
         """Nothing is recorded."""
         raise Suspended
 
-    def note(self, entry: Entry) -> None:
+    def note(self, entry: Entry, *, first: bool = False) -> None:
         """Nothing is recorded."""
 
     def park(self, until: int, entry: Entry | None = None) -> NoReturn:
