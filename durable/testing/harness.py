@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -9,9 +10,11 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from durable.errors import ConfigurationError
+from durable.runtime.client import Client
 from durable.testing.calls import Call
 from durable.testing.clock import VirtualClock, seconds
 from durable.testing.deployment import Deployment
+from durable.testing.doubles import BodyObserver, VirtualProcess
 from durable.testing.faults import Faults
 from durable.testing.functions import load_module
 from durable.testing.invocations import Invocation
@@ -27,7 +30,7 @@ WORKER = "Worker"
 _MOST_SWEEPS = 1_000  # one after the other, with no other invocation between
 
 
-class Harness:
+class Harness(Client):
     """A deployment in memory: moto inside, time skipped, nothing sleeps.
 
     with Harness(workflows=[checkout]) as durable:
@@ -64,6 +67,7 @@ class Harness:
         self._deployment.__enter__()
         if self._wiring is not None:
             self.application = self._build(self._deployment.functions[WORKER].environment)
+            self.__dict__.update(vars(self.application.client))  # which makes the harness a client
         return self
 
     def __exit__(
@@ -71,29 +75,14 @@ class Harness:
     ) -> None:
         self._deployment.__exit__(kind, error, trace)
 
+    def __getattr__(self, name: str) -> Any:
+        raise NotEntered(name)
+
     def _build(self, environment: Mapping[str, str]) -> Any:
-        return self._wiring.build(environment, self._workflows, self.clock)
-
-    # --- the client -------------------------------------------------------------------------------------------------
-
-    @property
-    def client(self) -> Any:
-        """The client that start, get and list are of."""
-        if self.application is None:
-            raise ConfigurationError("the harness is entered first: `with Harness(...) as durable:`.")
-        return self.application.client
-
-    def start(self, *arguments: Any, **settings: Any) -> Any:
-        """Starts an execution, as the client does."""
-        return self.client.start(*arguments, **settings)
-
-    def get(self, *arguments: Any, **settings: Any) -> Any:
-        """An execution, as the client gets it."""
-        return self.client.get(*arguments, **settings)
-
-    def list(self, *arguments: Any, **settings: Any) -> Any:
-        """Executions, as the client lists them."""
-        return self.client.list(*arguments, **settings)
+        offered = {"process": VirtualProcess(self.faults), "observer": BodyObserver(self.faults)}
+        taken = inspect.signature(self._wiring.build).parameters
+        ports = {name: port for name, port in offered.items() if name in taken}
+        return self._wiring.build(environment, self._workflows, self.clock, **ports)
 
     # --- running ----------------------------------------------------------------------------------------------------
 
@@ -191,6 +180,13 @@ class Harness:
     @limit.setter
     def limit(self, invocations: int) -> None:
         self._deployment.limit = invocations
+
+
+class NotEntered(ConfigurationError, AttributeError):
+    """A harness that is used outside of its `with` block, or a name that it does not have."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"a harness has {name!r} only inside `with Harness(...) as durable:`, if it has it at all.")
 
 
 def _wiring(template: Template) -> Any:

@@ -111,15 +111,17 @@ class Meter:
                 # exact where the answer holds whole items, or an index's whole entries
                 size = sum(map(item_size, answer.body.get("Items", ())))
                 return read_units(size, consistent=consistent)
-            case "BatchGetItem" | "TransactGetItems":
+            case "BatchGetItem":
                 return sum(read_units(size, consistent=consistent) for size in self._sizes(answer))
+            case "TransactGetItems":
+                return sum(read_units(size, consistent=True) for size in self._sizes(answer))
             case _:
                 return 0
 
     def _sizes(self, answer: Answer) -> Iterator[int]:
-        for items in (
-            answer.body.get("Responses", {}).values() if isinstance(answer.body.get("Responses"), dict) else ()
-        ):
-            yield from map(item_size, items)
-        if isinstance(answer.body.get("Responses"), list):
-            yield from (item_size(entry.get("Item")) for entry in answer.body["Responses"])
+        responses = answer.body.get("Responses", ())
+        if isinstance(responses, dict):  # of a batch: items by table
+            for items in responses.values():
+                yield from map(item_size, items)
+        else:
+            yield from (item_size(entry.get("Item")) for entry in responses)

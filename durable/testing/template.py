@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import yaml
 
@@ -44,9 +45,8 @@ class Template:
 
     def intrinsics(self, names: Mapping[str, Any]) -> Intrinsics:
         """What resolves this template's values, its resources' names being these."""
-        return Intrinsics(
-            {**self.parameters, **names}, self.document.get("Mappings", {}), self.document.get("Conditions", {})
-        )
+        known: ChainMap[str, Any] = ChainMap(dict(self.parameters), cast("dict[str, Any]", names))
+        return Intrinsics(known, self.document.get("Mappings", {}), self.document.get("Conditions", {}))
 
     def resources(self, kind: str | None = None) -> Iterator[Resource]:
         """The resources (of one type) whose condition holds, with the template's Globals merged in."""

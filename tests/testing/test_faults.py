@@ -45,7 +45,7 @@ def counting(shop: Harness, behave: dict[str, Any]) -> Harness:
         count_up(shop)
 
     behave["Worker"] = worker
-    shop.start("a")
+    shop.application.start("a")
     return shop
 
 
@@ -80,7 +80,7 @@ def test_a_dead_process_makes_no_further_call(shop: Harness, behave: dict[str, A
         return "done"
 
     behave["Worker"] = worker
-    shop.start("a")
+    shop.application.start("a")
     shop.faults.before(1, shop.faults.die)
 
     shop.deliver_once()
@@ -100,7 +100,7 @@ def test_a_death_takes_what_the_warm_process_kept(shop: Harness, behave: dict[st
 
     behave["Worker"] = worker
     for body in "abc":
-        shop.start(body)
+        shop.application.start(body)
 
     shop.run()
 
@@ -115,10 +115,10 @@ def test_a_cold_start_forgets_too(shop: Harness, behave: dict[str, Any]) -> None
         kept.append(list(wiring.application().seen))
 
     behave["Worker"] = worker
-    shop.start("a")
+    shop.application.start("a")
     shop.run()
     shop.restart_processes()
-    shop.start("b")
+    shop.application.start("b")
     shop.run()
 
     assert kept == [["a"], ["b"]]
@@ -143,7 +143,7 @@ def test_a_refused_call_raises_what_aws_would(shop: Harness, behave: dict[str, A
             codes.append(error.response["Error"]["Code"])
 
     behave["Worker"] = worker
-    shop.start("a")
+    shop.application.start("a")
     shop.faults.before(1, shop.faults.refuse("TransactionConflictException"), operation="UpdateItem", by="Worker")
 
     shop.run()
@@ -155,8 +155,8 @@ def test_a_refused_call_raises_what_aws_would(shop: Harness, behave: dict[str, A
 def test_a_swallowed_message_is_never_delivered(shop: Harness) -> None:
     shop.faults.before(1, shop.faults.swallow, operation="SendMessage", by="client")
 
-    shop.start("a")
-    shop.start("b")
+    shop.application.start("a")
+    shop.application.start("b")
     shop.run()
 
     assert [message.body for message in shop.sent] == ["b"]
@@ -167,7 +167,7 @@ def test_a_caller_outside_lambda_can_die_too(shop: Harness) -> None:
     shop.faults.before(1, shop.faults.die, by="client")
 
     with pytest.raises(ProcessDied):
-        shop.start("a")
+        shop.application.start("a")
 
     assert shop.messages() == []
 
@@ -182,7 +182,7 @@ def test_a_function_is_stopped_at_its_deadline(shop: Harness, behave: dict[str, 
             count_up(shop)
 
     behave["Worker"] = worker
-    shop.start("a")
+    shop.application.start("a")
 
     shop.run()
 
@@ -200,7 +200,7 @@ def test_bodies_are_numbered_and_can_be_died_in(shop: Harness, behave: dict[str,
     behave["Worker"] = worker
     shop.faults.on_body.append(seen.append)
     shop.faults.in_body(2, shop.faults.die)
-    shop.start("a")
+    shop.application.start("a")
 
     shop.run()
 
@@ -234,7 +234,7 @@ def test_a_message_is_delivered_twice_at_once(shop: Harness, behave: dict[str, A
         trace.append(f"out {depth}")
 
     behave["Worker"] = worker
-    shop.start("a")
+    shop.application.start("a")
     batch = shop.take()
     assert batch is not None
 
@@ -247,8 +247,8 @@ def test_a_message_is_delivered_twice_at_once(shop: Harness, behave: dict[str, A
 def test_messages_are_delivered_in_another_order(shop: Harness, behave: dict[str, Any]) -> None:
     order: list[str] = []
     behave["Worker"] = lambda event, context: order.append(event["Records"][0]["body"])
-    shop.start("a")
-    shop.start("b")
+    shop.application.start("a")
+    shop.application.start("b")
     first, second = shop.take(), shop.take()
     assert first is not None
     assert second is not None
@@ -260,7 +260,7 @@ def test_messages_are_delivered_in_another_order(shop: Harness, behave: dict[str
 
 
 def test_a_message_that_is_taken_and_lost_never_comes(shop: Harness) -> None:
-    shop.start("a")
+    shop.application.start("a")
     batch = shop.take()
     assert batch is not None
 
@@ -275,7 +275,7 @@ def test_a_message_that_is_taken_and_released_comes_again(shop: Harness, behave:
     behave["Worker"] = lambda event, context: counts.append(
         event["Records"][0]["attributes"]["ApproximateReceiveCount"]
     )
-    shop.start("a")
+    shop.application.start("a")
     batch = shop.take()
     assert batch is not None
 
@@ -291,7 +291,7 @@ def test_a_delayed_message_can_come_early_and_again(shop: Harness, behave: dict[
     behave["Worker"] = lambda event, context: seen.append(
         ((shop.clock.now() - start) // 1000, event["Records"][0]["messageId"])
     )
-    identity = shop.start("a", delay=600)
+    identity = shop.application.start("a", delay=600)
 
     shop.duplicate(shop.sent[-1])
     shop.run()
@@ -317,7 +317,7 @@ def test_a_duplicate_is_held_and_deleted_like_any_message(shop: Harness, behave:
         return {"batchItemFailures": [{"itemIdentifier": record["messageId"]}]}
 
     behave["Worker"] = worker
-    shop.start("a")
+    shop.application.start("a")
     shop.duplicate(shop.sent[-1], delay=10)
 
     shop.run()
@@ -331,8 +331,8 @@ def test_every_message_can_come_twice(shop: Harness, behave: dict[str, Any]) -> 
     behave["Worker"] = lambda event, context: seen.append(event["Records"][0]["body"])
     shop.duplicate_all()
 
-    shop.start("a")
-    shop.start("b")
+    shop.application.start("a")
+    shop.application.start("b")
     shop.run()
 
     assert sorted(seen) == ["a", "a", "b", "b"]

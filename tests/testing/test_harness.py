@@ -32,8 +32,8 @@ def opened(shop: Harness) -> Harness:
 def test_time_stands_still_and_jumps_to_what_is_due(shop: Harness, behave: dict[str, Any]) -> None:
     moments: list[tuple[datetime, float]] = []
     behave["Worker"] = lambda event, context: moments.append((datetime.now(UTC), time.time()))
-    shop.start("now")
-    shop.start("later", delay=900)
+    shop.application.start("now")
+    shop.application.start("later", delay=900)
 
     shop.run()
 
@@ -44,7 +44,7 @@ def test_time_stands_still_and_jumps_to_what_is_due(shop: Harness, behave: dict[
 
 
 def test_a_run_for_a_duration_ends_exactly_then(shop: Harness) -> None:
-    shop.start("later", delay=900)
+    shop.application.start("later", delay=900)
 
     shop.run(duration=timedelta(minutes=10))
     assert (len(shop.invocations), shop.clock.moment) == (0, datetime(2030, 1, 1, 0, 10, tzinfo=UTC))
@@ -79,7 +79,7 @@ def test_a_clock_does_not_go_back(shop: Harness) -> None:
 def test_the_context_has_the_true_shape(shop: Harness, behave: dict[str, Any]) -> None:
     contexts: list[Any] = []
     behave["Worker"] = lambda event, context: contexts.append(context)
-    shop.start("a")
+    shop.application.start("a")
 
     shop.run()
 
@@ -104,7 +104,7 @@ def test_the_context_has_the_true_shape(shop: Harness, behave: dict[str, Any]) -
 def test_a_function_finds_its_environment_and_leaves_none_behind(shop: Harness, behave: dict[str, Any]) -> None:
     seen: dict[str, str] = {}
     behave["Worker"] = lambda event, context: seen.update(os.environ)
-    shop.start("a")
+    shop.application.start("a")
 
     shop.run()
 
@@ -168,7 +168,7 @@ def test_the_sweeper_runs_on_demand(shop: Harness) -> None:
 def test_a_run_that_never_ends_is_told(shop: Harness, behave: dict[str, Any]) -> None:
     behave["Worker"] = lambda event, context: wiring.application().start("again")
     shop.limit = 50
-    shop.start("a")
+    shop.application.start("a")
 
     with pytest.raises(EndlessRun, match="50 invocations"):
         shop.run()
@@ -187,7 +187,7 @@ def test_a_transport_that_the_template_does_not_offer_is_refused() -> None:
 
 def test_a_harness_that_is_not_entered_says_so() -> None:
     with pytest.raises(ConfigurationError, match="with Harness"):
-        Harness(workflows=[], template=TEMPLATE).start("a")
+        Harness(workflows=[], template=TEMPLATE).get("a")
 
 
 def test_a_queue_that_nobody_polls_can_not_be_taken_from(shop: Harness) -> None:

@@ -56,7 +56,7 @@ def test_an_event_has_the_shape_that_lambda_sends(shop: Harness, behave: dict[st
 
 
 def test_a_message_that_was_handled_is_deleted(shop: Harness) -> None:
-    shop.start("a")
+    shop.application.start("a")
 
     shop.run()
 
@@ -81,7 +81,7 @@ def test_only_what_was_reported_comes_back_when_its_visibility_is_over(shop: Har
 
     behave["Worker"] = worker
     for body in "abc":
-        shop.start(body)
+        shop.application.start(body)
 
     shop.run()
 
@@ -92,7 +92,7 @@ def test_only_what_was_reported_comes_back_when_its_visibility_is_over(shop: Har
 @batches
 def test_an_empty_answer_is_success(shop: Harness, behave: dict[str, Any], answer: Any) -> None:
     behave["Worker"] = lambda event, context: answer
-    shop.start("a")
+    shop.application.start("a")
 
     shop.deliver_once()
 
@@ -115,8 +115,8 @@ def test_an_answer_that_lambda_cannot_read_fails_the_whole_batch(
     shop: Harness, behave: dict[str, Any], failure: Any
 ) -> None:
     behave["Worker"] = lambda event, context: {"batchItemFailures": [failure]}
-    shop.start("a")
-    shop.start("b")
+    shop.application.start("a")
+    shop.application.start("b")
 
     shop.deliver_once()
 
@@ -129,8 +129,8 @@ def test_an_exception_fails_the_whole_batch(shop: Harness, behave: dict[str, Any
         raise ValueError("boom")
 
     behave["Worker"] = worker
-    shop.start("a")
-    shop.start("b")
+    shop.application.start("a")
+    shop.application.start("b")
 
     invocation = shop.deliver_once()
 
@@ -142,7 +142,7 @@ def test_an_exception_fails_the_whole_batch(shop: Harness, behave: dict[str, Any
 @batches
 def test_an_answer_that_is_no_json_fails_the_whole_batch(shop: Harness, behave: dict[str, Any]) -> None:
     behave["Worker"] = lambda event, context: {"batchItemFailures": [], "more": object()}
-    shop.start("a")
+    shop.application.start("a")
 
     invocation = shop.deliver_once()
 
@@ -156,7 +156,7 @@ def test_without_partial_failures_the_answer_says_nothing(shop: Harness, behave:
     behave["Worker"] = lambda event, context: {
         "batchItemFailures": [{"itemIdentifier": record["messageId"]} for record in event["Records"]]
     }
-    shop.start("a")
+    shop.application.start("a")
 
     shop.run()
 
@@ -167,7 +167,7 @@ def test_a_message_received_too_often_goes_to_the_dead_letters(shop: Harness, be
     dead: list[Any] = []
     behave["Worker"] = lambda event, context: 1 / 0
     behave["DeadLetters"] = lambda event, context: dead.extend(event["Records"])
-    identity = shop.start("poison")
+    identity = shop.application.start("poison")
     start = shop.clock.moment
 
     shop.run()
@@ -194,7 +194,7 @@ def test_a_message_that_is_held_comes_back_then(shop: Harness, behave: dict[str,
 
     behave["Worker"] = worker
     start = shop.clock.moment
-    shop.start("a")
+    shop.application.start("a")
 
     shop.run()
 

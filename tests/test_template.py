@@ -1,0 +1,264 @@
+"""The project's template: what must not be missed, and what no emulator shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from durable.testing.definitions import QueueSource, ScheduleSource, StreamSource, functions
+from durable.testing.patterns import matches
+from durable.testing.template import FUNCTION, Template
+
+ROOT = Path(__file__).parent.parent
+LEASE_MARGIN = 10  # seconds that a lease outlives its invocation's deadline
+TIMEOUTS = ("30", "60", "120", "300", "600", "900")
+
+
+class _Symbols(dict[str, Any]):
+    """Every name stands for itself."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __missing__(self, name: str) -> str:
+        return f"<{name}>"
+
+
+def resolved(template: Template, kind: str) -> dict[str, dict[str, Any]]:
+    """The properties of the resources of a type, names left as symbols."""
+    intrinsics = template.intrinsics(_Symbols())
+    return {resource.id: intrinsics.resolve(dict(resource.properties)) for resource in template.resources(kind)}
+
+
+@pytest.fixture(scope="module")
+def template() -> Template:
+    return Template.load(ROOT / "template.yaml")
+
+
+def statements(template: Template) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, role in resolved(template, "AWS::IAM::Role").items():
+        for policy in role["Policies"]:
+            for statement in policy["PolicyDocument"]["Statement"]:
+                yield name, statement
+
+
+def test_no_function_is_stopped_as_a_loop(template: Template) -> None:
+    stops = {name: properties.get("RecursiveLoop") for name, properties in resolved(template, FUNCTION).items()}
+
+    assert stops == dict.fromkeys(("Worker", "Api", "Start", "TerminalFailure", "DeadLetters", "Sweeper"), "Allow")
+
+
+@pytest.mark.parametrize("timeout", TIMEOUTS)
+def test_a_continuation_stays_invisible_for_as_long_as_its_lease(timeout: str) -> None:
+    template = Template.load(ROOT / "template.yaml", {"WorkerTimeout": timeout})
+    queue = resolved(template, "AWS::SQS::Queue")["ContinuationQueue"]
+    worker = resolved(template, FUNCTION)["Worker"]
+
+    assert int(worker["Timeout"]) == int(timeout)
+    assert queue["VisibilityTimeout"] == int(timeout) + LEASE_MARGIN + 5
+
+
+def test_every_worker_timeout_on_offer_has_its_visibility(template: Template) -> None:
+    offered = template.document["Parameters"]["WorkerTimeout"]["AllowedValues"]
+
+    assert tuple(offered) == TIMEOUTS
+    assert set(offered) == set(template.document["Mappings"]["Visibility"])
+
+
+def test_every_queue_outlives_the_functions_that_poll_it(template: Template) -> None:
+    queues = resolved(template, "AWS::SQS::Queue")
+    for name, properties in resolved(template, FUNCTION).items():
+        for event in properties.get("Events", {}).values():
+            if event["Type"] == "SQS":
+                queue = event["Properties"]["Queue"].strip("<>").removesuffix(".Arn")
+                assert queues[queue]["VisibilityTimeout"] >= int(properties["Timeout"]), name
+
+
+def test_queues_are_encrypted_and_keep_messages_as_long_as_sqs_can(template: Template) -> None:
+    kept = {
+        name: (properties["MessageRetentionPeriod"], properties["SqsManagedSseEnabled"])
+        for name, properties in resolved(template, "AWS::SQS::Queue").items()
+    }
+
+    fourteen_days = 14 * 24 * 3600
+    assert kept == dict.fromkeys(
+        ("ContinuationQueue", "DeadLetterQueue", "StartQueue", "RejectedQueue"), (fourteen_days, True)
+    )
+
+
+def test_messages_that_are_received_too_often_have_a_place_to_go(template: Template) -> None:
+    redrives = {
+        name: properties.get("RedrivePolicy") for name, properties in resolved(template, "AWS::SQS::Queue").items()
+    }
+
+    assert redrives == {
+        "ContinuationQueue": {"deadLetterTargetArn": "<DeadLetterQueue.Arn>", "maxReceiveCount": 20},
+        "StartQueue": {"deadLetterTargetArn": "<RejectedQueue.Arn>", "maxReceiveCount": 20},
+        "DeadLetterQueue": None,
+        "RejectedQueue": None,
+    }
+
+
+def test_every_event_source_is_as_the_protocol_needs_it(template: Template) -> None:
+    names = _Symbols()
+    sources = {definition.id: definition.sources for definition in functions(template, names)}
+
+    (worker,) = sources["Worker"]
+    (stream,) = sources["TerminalFailure"]
+    (sweep,) = sources["Sweeper"]
+    assert sources["Api"] == ()
+    assert worker == QueueSource("Worker", "<ContinuationQueue.Arn>", batch_size=1, partial_failures=True)
+    assert sources["Start"] == (QueueSource("Start", "<StartQueue.Arn>", 10, partial_failures=True),)
+    assert sources["DeadLetters"] == (QueueSource("DeadLetters", "<DeadLetterQueue.Arn>", 10, partial_failures=True),)
+    assert isinstance(stream, StreamSource)
+    assert (
+        stream.stream,
+        stream.starting_position,
+        stream.partial_failures,
+        stream.bisect,
+        stream.maximum_retries,
+    ) == (
+        "<Table.StreamArn>",
+        "TRIM_HORIZON",
+        True,
+        True,
+        10,
+    )
+    assert isinstance(sweep, ScheduleSource)
+    assert sweep.every.total_seconds() == 300
+
+
+@pytest.mark.rule("R3")
+@pytest.mark.parametrize(
+    ("before", "after", "triggers"),
+    [
+        ("running", "failing", True),
+        ("waiting", "cancelling", True),
+        ("paused", "cancelling", True),
+        ("failing", "failing", False),
+        ("failing", "cancelling", False),
+        ("cancelling", "failing", False),
+        ("failing", "rolling_back", False),
+        ("running", "waiting", False),
+        ("rolling_back", "failed", False),
+        (None, "failing", False),
+        (None, "pending", False),
+        ("completed", None, False),
+    ],
+)
+def test_the_stream_triggers_where_a_status_becomes_failing(
+    template: Template, before: str | None, after: str | None, triggers: bool
+) -> None:
+    ((source,),) = [item.sources for item in functions(template, _Symbols()) if item.id == "TerminalFailure"]
+    assert isinstance(source, StreamSource)
+    images = {"OldImage": before, "NewImage": after}
+    record = {"dynamodb": {name: {"status": {"S": status}} for name, status in images.items() if status is not None}}
+
+    assert [matches(pattern, record) for pattern in source.filters] == [triggers]
+
+
+def test_the_worker_limits_polling_and_reserves_no_concurrency(template: Template) -> None:
+    worker = resolved(template, FUNCTION)["Worker"]
+
+    assert worker["Events"]["Continuations"]["Properties"]["ScalingConfig"] == {"MaximumConcurrency": 50}
+    assert "ReservedConcurrentExecutions" not in worker
+
+
+def test_the_table_keeps_its_data_and_shows_both_images(template: Template) -> None:
+    (table,) = resolved(template, "AWS::DynamoDB::Table").values()
+
+    assert table["BillingMode"] == "PAY_PER_REQUEST"
+    assert table["StreamSpecification"] == {"StreamViewType": "NEW_AND_OLD_IMAGES"}
+    assert table["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
+    assert table["SSESpecification"] == {"SSEEnabled": True}
+    assert {
+        index["IndexName"]: ([key["AttributeName"] for key in index["KeySchema"]], index["Projection"])
+        for index in table["GlobalSecondaryIndexes"]
+    } == {
+        "due": (["due_shard", "due"], {"ProjectionType": "KEYS_ONLY"}),
+        "list": (["list_key", "created"], {"ProjectionType": "KEYS_ONLY"}),
+    }
+    assert template.document["Resources"]["Table"]["DeletionPolicy"] == "RetainExceptOnCreate"
+
+
+def test_no_policy_has_a_wildcard(template: Template) -> None:
+    wild = [
+        (role, text)
+        for role, statement in statements(template)
+        for text in [*statement["Action"], statement["Resource"]]
+        if "*" in text
+    ]
+
+    assert wild == []
+
+
+def test_every_function_has_a_role_of_its_own_and_no_managed_policy(template: Template) -> None:
+    roles = {name: properties["Role"] for name, properties in resolved(template, FUNCTION).items()}
+
+    assert roles == {name: f"<{name}Role.Arn>" for name in roles}
+    assert all("ManagedPolicyArns" not in role for role in resolved(template, "AWS::IAM::Role").values())
+
+
+def test_every_function_that_polls_may_poll(template: Template) -> None:
+    allowed: dict[str, set[str]] = {}
+    for role, statement in statements(template):
+        for action in statement["Action"]:
+            allowed.setdefault(role, set()).add(f"{action} {statement['Resource']}")
+    for definition in functions(template, _Symbols()):
+        for source in definition.sources:
+            match source:
+                case QueueSource(queue=queue):
+                    needed = {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"}
+                    assert {f"{action} {queue}" for action in needed} <= allowed[f"{definition.id}Role"]
+                case StreamSource(stream=stream):
+                    needed = {"DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"}
+                    assert {f"dynamodb:{action} {stream}" for action in needed} <= allowed[f"{definition.id}Role"]
+
+
+def test_every_function_has_the_same_environment(template: Template) -> None:
+    for definition in functions(template, _Symbols()):
+        assert definition.environment == {
+            "DURABLE_TABLE": "<Table>",
+            "DURABLE_QUEUE": "<ContinuationQueue>",
+            "DURABLE_REJECTED_QUEUE": "<RejectedQueue>",
+            "DURABLE_STEPS": "1",
+            "DURABLE_INLINE_WAIT": "1",
+            "DURABLE_DRIFT": "off",
+            "POWERTOOLS_SERVICE_NAME": "<AWS::StackName>",
+            "POWERTOOLS_METRICS_NAMESPACE": "Durable",
+            "POWERTOOLS_LOG_LEVEL": "INFO",
+        }
+
+
+def test_a_budget_in_seconds_is_an_environment_variable_only_when_it_is_given() -> None:
+    template = Template.load(ROOT / "template.yaml", {"SecondsPerInvocation": "20", "StepsPerInvocation": 50})
+    (worker,) = [definition for definition in functions(template, _Symbols()) if definition.id == "Worker"]
+
+    assert (worker.environment["DURABLE_SECONDS"], worker.environment["DURABLE_STEPS"]) == ("20", "50")
+
+
+def test_http_callers_are_authorised_by_iam(template: Template) -> None:
+    (route,) = resolved(template, "AWS::ApiGatewayV2::Route").values()
+
+    assert (route["RouteKey"], route["AuthorizationType"]) == ("$default", "AWS_IAM")
+
+
+def test_every_function_and_the_layer_are_built_by_a_target_of_the_makefile(template: Template) -> None:
+    makefile = (ROOT / "infra" / "sam.mk").read_text()
+    (names,) = [line.partition(":=")[2].split() for line in makefile.splitlines() if line.startswith("FUNCTIONS :=")]
+
+    assert names == [resource.id for resource in template.resources(FUNCTION)]
+    assert "build-DependenciesLayer:" in makefile
+    built = [*names, "DependenciesLayer"]
+    assert all(template.document["Resources"][name]["Metadata"]["BuildMethod"] == "makefile" for name in built)
+    assert "include infra/sam.mk" in (ROOT / "Makefile").read_text()
+
+
+def test_logs_are_kept_for_a_limited_time(template: Template) -> None:
+    groups = resolved(template, "AWS::Logs::LogGroup")
+
+    assert {f"{name}Log" for name in resolved(template, FUNCTION)} == set(groups)
+    assert all(group["RetentionInDays"] == 30 for group in groups.values())
