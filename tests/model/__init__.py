@@ -1,0 +1,25 @@
+"""The protocol as a model that can be run: read this before changing a rule, and change the rule here first.
+
+The protocol is twelve rules (ARCHITECTURE.md) by which an execution survives anything that its messages, processes and
+clients can do. No test of the product can try all of that. The model can: it keeps only what the rules look at, and
+visits every state that a small workflow can reach while faults strike at every possible moment.
+
+A state is the head item, the messages on their way, the processes between two of their actions, the faults that may
+still strike, and the truth (what really ran), which only the properties see. A message on its way may be delivered at
+any moment, early or late, so delays, holds and visibility need no clock. A process is one invocation or one client; it
+can die between any two of its actions. A lease ends only after its process is dead: that is what its length is for.
+
+  state.py       the state, and `canonical`, which keeps one of all the states that the rules can't tell apart
+  scenario.py    a workflow and a budget of faults; the mutants: one rule broken on purpose each
+  delivery.py    rules 1 to 3: the delivery table, the claim        replay.py      what the history asks for next (6, 10)
+  checkpoint.py  rules 4, 5, 8: the commit, verbs that came in      rollback.py    rules 8 and 9
+  verbs.py       rule 7: what clients ask for                       recovery.py    rules 11 and 12
+  world.py       all that can happen next                           properties.py  what must never happen
+  checker.py     the search: a shortest counterexample, or none     test_protocol.py, test_mutants.py
+
+Safety is a property of each transition. Liveness is "there is a way": from every reachable state some continuation
+without a further fault leads to rest (ended, paused, or waiting for a client). The faithful protocol passes all
+scenarios; each mutant must fail one, which shows that the rule is needed and that the model would notice its loss.
+
+Not in the model: parallel branches, children, loops, the next run of an execution (retry, restart), segments, sizes.
+"""
