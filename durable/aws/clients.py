@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 class Clients:
     """The clients of one session, by default of boto3's own: what the first has loaded, the second need not."""
 
-    def __init__(self, session: boto3.Session | None = None) -> None:
+    def __init__(self, session: boto3.Session | None = None, *, region: str | None = None) -> None:
         self._make = boto3.client if session is None else session.client
+        self._region = region
 
     def dynamodb(self) -> DynamoDBClient:
         """DynamoDB's."""
@@ -30,8 +31,8 @@ class Clients:
 
     @cached_property
     def _dynamodb(self) -> DynamoDBClient:
-        return self._make("dynamodb", config=PATIENCE)
+        return self._make("dynamodb", region_name=self._region, config=PATIENCE)
 
     @cached_property
     def _sqs(self) -> SQSClient:
-        return self._make("sqs", config=PATIENCE)
+        return self._make("sqs", region_name=self._region, config=PATIENCE)

@@ -38,12 +38,13 @@ class StandardOutput(Handler):
 
 
 def service_logger(service: str) -> Logger:
-    """The logger of this process, which calls itself so; a warm process gets the one that it has."""
-    logger = _only_logger()
+    """The logger of this process; its lines say that they are of this service."""
+    logger = process_logger()
     logger.append_keys(service=service)
     return logger
 
 
 @cache
-def _only_logger() -> Logger:
+def process_logger() -> Logger:
+    """The logger of this process: a warm one has it already."""
     return Logger(service=NAME, logger_handler=StandardOutput(), utc=True, use_rfc3339=True)

@@ -24,16 +24,16 @@ MAX_BYTES = 1024 * 1024  # of a message: body and attributes
 MAX_REASON = 1_000  # characters
 ATTRIBUTE_BYTES = 256  # generous, for the names and types of a message's attributes
 GONE = frozenset({"ReceiptHandleIsInvalid", "MessageNotInflight", "InvalidParameterValue"})
-UNSENDABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # not a character of XML 1.0
+UNSENDABLE = "[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"  # not of XML 1.0; compiled when it is needed
 
 
 class SqsQueue:
     """Implements `durable.runtime.ports.Queue`. `client` is called when the queue is first needed."""
 
-    def __init__(self, queue_url: str, rejected_url: str, client: Callable[[], SQSClient]) -> None:
+    def __init__(self, queue_url: str, client: Callable[[], SQSClient], rejected_url: str = "") -> None:
         self._queue_url = queue_url
-        self._rejected_url = rejected_url
         self._client = client
+        self._rejected_url = rejected_url  # a client has none: it rejects nothing
 
     def send(self, continuation: Continuation, delay: float = 0) -> None:
         """Deliver it after `delay` seconds; a longer delay than the queue can hold is delivered early."""
@@ -94,7 +94,7 @@ def whole_seconds(seconds: float, most: int) -> int:
 
 def sendable(text: str) -> str:
     """The text with the characters replaced that SQS refuses: those that are not of XML 1.0."""
-    return UNSENDABLE.sub("\ufffd", text)
+    return re.sub(UNSENDABLE, "\ufffd", text)
 
 
 def cut(text: str, size: int) -> str:

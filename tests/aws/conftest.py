@@ -46,4 +46,4 @@ def store(stack: Stack, clients: Clients, pauses: list[float]) -> DynamoStore:
 
 @pytest.fixture
 def queue(stack: Stack, clients: Clients) -> SqsQueue:
-    return SqsQueue(stack.queues["ContinuationQueue"].url, stack.queues["RejectedQueue"].url, clients.sqs)
+    return SqsQueue(stack.queues["ContinuationQueue"].url, clients.sqs, stack.queues["RejectedQueue"].url)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from durable.aws.logging import NAME, _only_logger, service_logger
+from durable.aws.logging import NAME, process_logger, service_logger
 from durable.engine.log import ExecutionLog
 
 
@@ -28,7 +28,7 @@ def start_process() -> None:
         if hasattr(configured, name):
             delattr(configured, name)
     configured.handlers.clear()
-    _only_logger.cache_clear()
+    process_logger.cache_clear()
 
 
 @pytest.mark.rule("D12")

@@ -1,0 +1,49 @@
+"""The client for callers outside Lambda."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from durable.aws.clients import Clients
+from durable.aws.clock import SystemClock
+from durable.aws.dynamodb import DynamoStore
+from durable.aws.nonces import RandomNonces
+from durable.aws.sqs import SqsQueue
+from durable.runtime.client import Client
+from durable.runtime.ports import ExecutionEnded, StepEnded
+from durable.runtime.registry import Registry
+
+if TYPE_CHECKING:
+    import boto3
+
+
+class Unobserved:
+    """Implements `durable.runtime.ports.Observer`: nobody is told."""
+
+    def execution_started(self, execution_id: str, workflow: str) -> None:
+        """Nobody is told."""
+
+    def body_started(self, execution_id: str, path: str, attempt: int, *, rollback: bool) -> None:
+        """Nobody is told."""
+
+    def step_ended(self, event: StepEnded) -> None:
+        """Nobody is told."""
+
+    def execution_ended(self, event: ExecutionEnded) -> None:
+        """Nobody is told."""
+
+    def noticed(self, what: str, execution_id: str, workflow: str) -> None:
+        """Nobody is told."""
+
+
+def connect(*, table: str, queue: str, session: boto3.Session | None = None) -> Client:
+    """A client over this table (its name) and this queue (the continuations' URL); no call is made before the first use."""
+    clients = Clients(session)
+    return Client(
+        DynamoStore(table, clients.dynamodb),
+        SqsQueue(queue, clients.sqs),
+        SystemClock(),
+        RandomNonces(),
+        Registry([]),
+        Unobserved(),
+    )

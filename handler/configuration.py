@@ -1,0 +1,103 @@
+"""What the deployed functions find in their environment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar
+
+from durable.errors import ConfigurationError
+from durable.runtime.budget import Settings
+
+T = TypeVar("T")
+
+REQUIRED = {
+    "DURABLE_TABLE": "the table's name",
+    "DURABLE_QUEUE": "the URL of the queue of continuations",
+    "DURABLE_REJECTED_QUEUE": "the URL of the queue for messages that no code can handle",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """The environment, read and checked."""
+
+    table: str
+    queue_url: str
+    rejected_url: str
+    settings: Settings
+    service: str
+    namespace: str
+
+    @classmethod
+    def read(cls, environment: Mapping[str, str]) -> Self:
+        """Raises ConfigurationError that names everything that is missing or wrong, at once."""
+        reading = _Reading(environment)
+        table, queue_url, rejected_url = map(reading.required, REQUIRED)
+        settings = Settings(
+            steps=reading.value("DURABLE_STEPS", 1, _count, "a whole number from 1"),
+            seconds=reading.value("DURABLE_SECONDS", None, _seconds, "a number of seconds, or empty"),
+            inline_wait=reading.value("DURABLE_INLINE_WAIT", 1.0, _seconds, "a number of seconds"),
+            drift=reading.value("DURABLE_DRIFT", "off", _drift, "off, warn or error"),
+        )
+        reading.check()
+        return cls(
+            table,
+            queue_url,
+            rejected_url,
+            settings,
+            service=environment.get("POWERTOOLS_SERVICE_NAME") or "durable",
+            namespace=environment.get("POWERTOOLS_METRICS_NAMESPACE") or "Durable",
+        )
+
+
+class _Reading:
+    """Reads variables, and notes what is wrong with any of them."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+        self._missing: list[str] = []
+        self._wrong: list[str] = []
+
+    def required(self, name: str) -> str:
+        text = self._environment.get(name, "")
+        if not text:
+            self._missing.append(f"{name} ({REQUIRED[name]})")
+        return text
+
+    def value(self, name: str, default: Any, parse: Callable[[str], Any], expected: str) -> Any:
+        text = self._environment.get(name, "")
+        if not text:
+            return default
+        try:
+            return parse(text)
+        except ValueError:
+            self._wrong.append(f"{name} is {expected}, not {text!r}")
+            return default
+
+    def check(self) -> None:
+        problems = [f"missing: {', '.join(self._missing)}"] if self._missing else []
+        if problems := problems + self._wrong:
+            raise ConfigurationError(
+                f"the function's environment is incomplete; {'; '.join(problems)}. template.yaml sets all of it."
+            )
+
+
+def _count(text: str) -> int:
+    count = int(text)
+    if count < 1:
+        raise ValueError
+    return count
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 <= seconds < float("inf"):
+        raise ValueError
+    return seconds
+
+
+def _drift(text: str) -> str:
+    if text not in ("off", "warn", "error"):
+        raise ValueError
+    return text

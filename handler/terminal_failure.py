@@ -1,0 +1,26 @@
+"""The trigger of a rollback: the table's stream tells that an execution is failing or cancelling, and it is sent for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from durable.aws import events
+from durable.aws.batch import Answer, changes
+from durable.aws.events import Record
+from durable.runtime.application import Application
+from handler.entry import entry
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools.utilities.typing import LambdaContext
+
+
+@entry
+def handler(application: Application, event: Any, context: LambdaContext) -> Answer:
+    """Send the continuation that rolls back, for each record that the stream's filter let through."""
+
+    def relay(record: Record) -> bool:
+        change = events.change(record)
+        application.relay.relay(change.execution_id, change.revision, change.workflow, change.version)
+        return True
+
+    return changes(event, relay)

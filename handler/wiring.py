@@ -1,0 +1,80 @@
+"""Binds the ports to AWS. The only reader of the environment, which it reads when the first event is there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import handler.workflows
+from durable import Workflow
+from durable.aws.clients import Clients
+from durable.aws.clock import SystemClock
+from durable.aws.dynamodb import DynamoStore
+from durable.aws.logging import service_logger
+from durable.aws.metrics import MetricsObserver
+from durable.aws.nonces import RandomNonces
+from durable.aws.process import LambdaProcess
+from durable.aws.sqs import SqsQueue
+from durable.runtime.application import Application, assemble
+from durable.runtime.ports import Clock, Observer, Process
+from durable.runtime.registry import Registry
+from handler.configuration import Configuration
+from handler.discovery import discovered
+
+
+@dataclass(slots=True)
+class _Installed:
+    application: Application | None = None
+
+
+_process = _Installed()
+
+
+def application() -> Application:
+    """The application of this process, built when it is first asked for."""
+    if _process.application is None:
+        _process.application = build(os.environ)
+    return _process.application
+
+
+def install(application: Application | None) -> None:
+    """Make this the application of the process; None forgets it, and the next use builds it anew: the process is cold."""
+    _process.application = application
+
+
+def build(
+    environment: Mapping[str, str],
+    workflows: Iterable[Workflow[Any, Any, Any]] | None = None,
+    clock: Clock | None = None,
+    *,
+    process: Process | None = None,
+    observer: Observer | None = None,
+) -> Application:
+    """An application for this environment; by default with every workflow of handler/workflows/, and the real time.
+
+    Raises ConfigurationError that names all that the environment lacks, and DuplicateWorkflow.
+    """
+    configuration = Configuration.read(environment)
+    service_logger(configuration.service)
+    clients = _clients(environment.get("AWS_REGION"), environment.get("AWS_ENDPOINT_URL"))
+    time = clock or SystemClock()
+    metrics = MetricsObserver(configuration.namespace, configuration.service)
+    return assemble(
+        configuration.settings,
+        DynamoStore(configuration.table, clients.dynamodb, time.sleep),
+        SqsQueue(configuration.queue_url, clients.sqs, configuration.rejected_url),
+        time,
+        RandomNonces(),
+        process or LambdaProcess(metrics.flush),
+        observer or metrics,
+        Registry(discovered(handler.workflows) if workflows is None else workflows),
+    )
+
+
+@cache
+def _clients(region: str | None, endpoint: str | None) -> Clients:
+    """Made once in a process for each place that they call, however many applications are built in it."""
+    return Clients(region=region)  # boto3 reads the endpoint itself
