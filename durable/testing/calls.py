@@ -59,6 +59,7 @@ class Traffic:
         self._meter = meter
         self._watch = watch
         self._local = threading.local()
+        self._one_at_a_time = threading.RLock()  # moto's transactions lose writes of other threads
 
     @contextmanager
     def unrecorded(self) -> Iterator[None]:
@@ -83,19 +84,20 @@ class Traffic:
     def carry(self, request: Request, send: Send) -> AWSResponse:
         """Sends the attempt on, or does not."""
         if getattr(self._local, "own", False):
-            return self._forward(request, send)
+            with self._one_at_a_time:
+                return self._forward(request, send)[0]
         invocation = self._invocations.current()
         self._bury(invocation)
-        touched = self._meter.before(request)
         try:
             self._faults.call("before", request)
             self._bury(invocation)  # the action may have taken the time that was left
-            response = self._forward(request, send)
+            with self._one_at_a_time:
+                touched = self._meter.before(request)
+                response, answer = self._forward(request, send)
+                self._record(request, invocation, answer, self._meter.units(request, answer, touched))
         except Answered as answered:
             self._record(request, invocation, Answer(answered.status, answered.body, 0), Units())
             raise
-        answer = answer_of(response)
-        self._record(request, invocation, answer, self._meter.units(request, answer, touched))
         self._faults.call("after", request)
         return response
 
@@ -108,13 +110,13 @@ class Traffic:
         if invocation.died:
             raise ProcessDied
 
-    def _forward(self, request: Request, send: Send) -> AWSResponse:
+    def _forward(self, request: Request, send: Send) -> tuple[AWSResponse, Answer]:
         self._mail.before(request)
         response = send()
         answer = answer_of(response)
         self._mail.after(request, answer)
         self._watch.after(request, answer)
-        return response
+        return response, answer
 
     def _record(
         self,

@@ -13,6 +13,7 @@ from typing import Any, Self
 from durable.testing.calls import Traffic
 from durable.testing.clock import START, VirtualClock
 from durable.testing.definitions import QueueSource, ScheduleSource, StreamSource
+from durable.testing.emulator import emulated
 from durable.testing.faults import Faults
 from durable.testing.functions import DeployedFunction, installed
 from durable.testing.invocations import Invocations
@@ -70,11 +71,9 @@ class Deployment:
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
-        from moto import mock_aws  # 600 ms: only when a test really deploys
-
         with ExitStack() as opening:
             opening.enter_context(installed(ENVIRONMENT))
-            opening.enter_context(mock_aws())
+            opening.enter_context(emulated())
             opening.enter_context(self.clock)
             self.stack = Stack.create(self._template, _client("dynamodb"), _client("sqs"))
             self._assemble()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -79,10 +78,13 @@ class Harness(Client):
         raise NotEntered(name)
 
     def _build(self, environment: Mapping[str, str]) -> Any:
-        offered = {"process": VirtualProcess(self.faults), "observer": BodyObserver(self.faults)}
-        taken = inspect.signature(self._wiring.build).parameters
-        ports = {name: port for name, port in offered.items() if name in taken}
-        return self._wiring.build(environment, self._workflows, self.clock, **ports)
+        return self._wiring.build(
+            environment,
+            self._workflows,
+            self.clock,
+            process=VirtualProcess(self.faults),
+            observer=BodyObserver(self.faults),
+        )
 
     # --- running ----------------------------------------------------------------------------------------------------
 

@@ -1,8 +1,7 @@
 """The wire: the one place that every HTTP attempt of every botocore client passes, between botocore and moto.
 
 moto answers at botocore's `before-send` event. What stands around it there sees each attempt, botocore's own retries
-too, can let it not be sent, or let its answer be lost. It also serialises: moto's transactions lose writes when two
-threads are in it at once.
+too, can let it not be sent, or let its answer be lost.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
-from threading import RLock
 from typing import TYPE_CHECKING, Any, NoReturn
 from unittest.mock import patch
 
@@ -61,12 +59,10 @@ class Answered(BaseException):
 
 @contextmanager
 def tapped(carry: Carry) -> Iterator[None]:
-    """Every attempt is handed to `carry`, which sends it on, or not; one at a time."""
+    """Every attempt is handed to `carry`, which sends it on, or not."""
     from moto.core.botocore_stubber import BotocoreStubber
-    from moto.sqs.models import Message
 
     forward = BotocoreStubber.__call__
-    lock = RLock()
 
     def call(stubber: Any, event_name: str, request: AWSPreparedRequest, **others: Any) -> Any:
         def send() -> AWSResponse:
@@ -75,33 +71,13 @@ def tapped(carry: Carry) -> Iterator[None]:
                 _refuse(request.url)
             return response
 
-        with lock:
-            try:
-                return carry(_request(event_name, request), send)
-            except Answered as answered:
-                return _response(request.url, answered)
+        try:
+            return carry(_request(event_name, request), send)
+        except Answered as answered:
+            return _response(request.url, answered)
 
-    with (
-        patch.object(BotocoreStubber, "__call__", call),
-        patch.object(Message, "visible", property(_is_visible)),
-        patch("botocore.endpoint.time", _NoWait),
-    ):
+    with patch.object(BotocoreStubber, "__call__", call):
         yield
-
-
-def _is_visible(message: Any) -> bool:
-    """A message is there from the moment on that its visibility ends: moto wants one later, and the clock stands still."""
-    from moto.core.utils import unix_time_millis
-
-    return bool(unix_time_millis() >= message.visible_at)
-
-
-class _NoWait:
-    """botocore's own backoff takes no time here."""
-
-    @staticmethod
-    def sleep(seconds: float) -> None:
-        """Returns at once."""
 
 
 def _request(event_name: str, request: AWSPreparedRequest) -> Request:

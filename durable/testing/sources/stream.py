@@ -15,6 +15,7 @@ from durable.testing.invocations import Invocation
 from durable.testing.patterns import matches
 from durable.testing.sources.source import ALL, Invoke, failed_items
 
+_MOST_AT_ONCE = 1000  # records that one GetRecords gives
 _BACKOFF = 1000  # milliseconds before a batch is tried again
 
 
@@ -84,10 +85,11 @@ class StreamReader:
         following = []
         for iterator in self._open() if self._iterators is None else self._iterators:
             position: str | None = iterator
-            records = [None]
-            while position is not None and records:
-                answer = self.streams.get_records(ShardIterator=position)
+            full = True
+            while position is not None and full:
+                answer = self.streams.get_records(ShardIterator=position, Limit=_MOST_AT_ONCE)
                 position, records = answer.get("NextShardIterator"), answer["Records"]
+                full = len(records) == _MOST_AT_ONCE
                 wanted.extend(record for record in map(self._record, records) if self._wanted(record))
             if position is not None:
                 following.append(position)

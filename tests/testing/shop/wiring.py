@@ -40,7 +40,14 @@ def application() -> Application:
     return installed
 
 
-def build(environment: Mapping[str, str], workflows: Iterable[Any] | None = None, clock: Any = None) -> Application:
+def build(
+    environment: Mapping[str, str],
+    workflows: Iterable[Any] | None = None,
+    clock: Any = None,
+    *,
+    process: Any = None,
+    observer: Any = None,
+) -> Application:
     for service in {"sqs", "dynamodb"} - _clients.keys():  # making a client takes longer than all the rest
         _clients[service] = boto3.client(service)
     return Application(environment, None if workflows is None else list(workflows), **_clients)
