@@ -150,11 +150,12 @@ def go_on(head: Head, process: Process, outcome: str, scenario: Scenario) -> Wri
 
 
 def given_back(head: Head, process: Process, outcome: str, scenario: Scenario) -> dict[str, Any]:
-    """What is recorded under a verb: the outcome; where a body was about to begin, nothing, and claims as it was found.
+    """What is recorded under a verb: the outcome. Where a body was about to begin it does not, and leaves no trace.
 
-    (With claims at zero the body that an earlier claim may have run would be forgotten.)
+    No start mark, for nothing ran that could be charged; and claims as this claim found it, for with zero the body that
+    an earlier claim may have run would be forgotten, and with one more the rollback would take this one for started.
     """
-    if outcome in ("mark", "body"):
+    if outcome in ("mark", "body") and scenario.broken is not Mutant.MARK_WITHOUT_BODY:
         forgets = scenario.broken is Mutant.GIVING_BACK_FORGETS_CLAIMS
         return {"claims": 0 if forgets else int(process.found), "passed": head.passed}
     return entries(head, process, outcome, scenario)

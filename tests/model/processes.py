@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tests.model.checkpoint import Written, checkpoint, deletes
+from tests.model.delivery import next_rollback
 from tests.model.rollback import rollback_checkpoint
 from tests.model.scenario import Mutant, Scenario
 from tests.model.state import Process, State, buried, with_message, with_process, without_message
@@ -69,13 +70,19 @@ def committed(state: State, process: Process, written: Written) -> State:
 
 
 def retried(state: State, process: Process, scenario: Scenario) -> Transition:
-    """Rule 2 and 4: the write whose answer was lost is refused when it is tried again. By the nonce it is known as mine.
+    """Rules 2 and 4: the write whose answer was lost is refused when it is tried again. By the nonce it is known as mine.
 
-    A claim is never another's by then (its lease is held as long as it lives); a checkpoint may be, and then it leaves.
+    The process then goes on as if the answer had been heard, in the direction of its claim: a verb that came in meanwhile
+    is met by its next checkpoint. Another's nonce means that the lease was given back by this very write, and taken since.
     """
     head, heard = state.head, process._replace(nonce=0)
     if scenario.broken is Mutant.OWN_CLAIM_NOT_RECOGNISED and process.place not in WRITES_NO_MORE:
         return Transition("worker takes its own lease for another's", with_process(state, process, None))
+    if scenario.broken is Mutant.OWN_CLAIM_TURNS and head.status == "cancelling" and process.place == "body":
+        undoing = heard._replace(place="undo", step=next_rollback(head, scenario))
+        return Transition(
+            "worker finds its own nonce, and a cancelled execution", with_process(state, process, undoing)
+        )
     if scenario.broken is Mutant.REVISION_NOT_CHECKED and process.place in WRITES_NO_MORE and head.lease == "free":
         twice = state._replace(head=head._replace(recorded=head.recorded + 1))
         return Transition("worker writes the same checkpoint again", with_process(twice, process, heard))

@@ -13,14 +13,15 @@ from tests.model.state import QUEUE, QUEUE_WITH_TIMEOUT, SLEEP, step
 STEP = step()
 FAILS = step("terminal")
 POISON = step("poison")
+ONCE = step(attempts=1, at_most_once=True)
 UNDO_FLAKY = step(undo=("ok", "retry"))
 MANY = 100
-
 
 KILLS = [
     (Mutant.MESSAGE_WITHOUT_IDENTITY, Scenario((STEP,), crashes=1), "stuck"),
     (Mutant.LEASE_NOT_CHECKED, Scenario((STEP,), duplicates=1), "body 0 and body 0 overlap"),
     (Mutant.OWN_CLAIM_NOT_RECOGNISED, Scenario((STEP,), lost_answers=1), "ends while it holds the lease"),
+    (Mutant.OWN_CLAIM_TURNS, Scenario((STEP,), lost_answers=1, verbs=("cancel",)), "cannot have started"),
     (Mutant.BUSY_DELETED, Scenario((STEP,), crashes=1, duplicates=1), "stuck"),
     (Mutant.EARLY_DELETED, Scenario((SLEEP,)), "stuck"),
     (Mutant.HELD_AND_SENT, Scenario((SLEEP,)), "live continuations"),
@@ -75,6 +76,8 @@ KILLS = [
     (Mutant.SET_NOT_FIXED, Scenario((UNDO_FLAKY,), crashes=1, verbs=("cancel",)), "rolled back only ()"),
     (Mutant.CLAIMS_ARE_CHARGED, Scenario((step(attempts=1),), crashes=1), "after 0 bodies of 1"),
     (Mutant.NO_START_MARK, Scenario((POISON,)), "poisoned step 0 has run 4 times"),
+    (Mutant.MARK_WITHOUT_BODY, Scenario((ONCE,), verbs=("pause", "resume")), "after 0 bodies of 1"),
+    (Mutant.MARK_WITHOUT_BODY, Scenario((ONCE,), verbs=("cancel",)), "cannot have started"),
     (Mutant.DEAD_LETTER_FAILS_AT_ONCE, Scenario((STEP,), dead_letters=1), "never crashed"),
     (
         Mutant.DEAD_LETTER_IGNORES_LEASE,
