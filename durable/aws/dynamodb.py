@@ -98,6 +98,11 @@ class DynamoStore:
         value: bytes = item["value"]["B"]
         return value
 
+    def drop(self, execution_id: str, keys: Sequence[str]) -> None:
+        """Delete items of an execution that no head names; those that are gone already are no fault."""
+        with boundary(f"delete items of execution '{execution_id}' that nothing names"):
+            self._requests.delete_all([{"pk": {"S": execution_id}, "sk": {"S": key}} for key in keys])
+
     def due(self, shard: str, until: int, limit: int) -> Sequence[tuple[str, int]]:
         """Executions of a shard that are due, soonest first, with their due time; the index may lag behind."""
         found: list[tuple[str, int]] = []

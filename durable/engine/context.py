@@ -14,8 +14,9 @@ from durable.engine.durations import Duration, seconds
 from durable.engine.failures import as_failure
 from durable.engine.history import Entry, EntryStatus
 from durable.engine.log import ExecutionLog
-from durable.engine.operations import sleeps, steps
-from durable.engine.outcomes import Failure, Success
+from durable.engine.operations import blocks, checkpoints, loops, sleeps, steps, versions
+from durable.engine.operations.blocks import DEFAULT_CATCH, checked_catch
+from durable.engine.outcomes import Break, Continue, Failure, Success
 from durable.engine.replay import Replay, Scope
 from durable.engine.retry import Retry
 from durable.engine.scoped import Scoped
@@ -31,10 +32,10 @@ if TYPE_CHECKING:
     from durable.engine.step import Step, Undo
 
     T = TypeVar("T")
+    D = TypeVar("D", default=None)  # what a loop breaks with; one without Break never returns
+    L = TypeVar("L")  # a loop's state
     Ts = TypeVarTuple("Ts")
 
-DEFAULT_CATCH: tuple[Kind, ...] = ("critical", "timeout", "exhausted")
-KINDS = frozenset({"critical", "timeout", "exhausted", "rollback"})
 FURTHEST = datetime(9000, 1, 1, tzinfo=UTC)
 _STEP_ONLY = frozenset({"state", "vars", "db", "client", "publish", "transact", "remaining"})
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -237,6 +238,77 @@ class Context(Scoped["S"]):
                 return as_failure(error)
             raise
 
+    # --- blocks and loops ------------------------------------------------------------------------------------------
+
+    def try_block(
+        self,
+        name: str,
+        block: Callable[[Context[S], *Ts], T],
+        *args: *Ts,
+        catch: Collection[Kind] = DEFAULT_CATCH,
+    ) -> Success[T] | Failure:
+        """Run `block(ctx, *args)` in a scope of its own; a terminal failure of a step inside is returned (F5).
+
+        `catch` replaces the default list: critical, timeout, exhausted. A plain exception of the block's own code is
+        raised: it is a bug. Nothing is undone by catching (F6).
+        """
+        return blocks.try_block(self._replay, self._scope, name, lambda scope: block(self._inside(scope), *args), catch)
+
+    @overload
+    def loop(
+        self,
+        name: str,
+        body: Callable[[Context[S]], Break[D] | Continue[None] | None],
+        *,
+        prune_every: int = 20,
+        keep: int = 0,
+    ) -> D: ...
+    @overload
+    def loop(
+        self,
+        name: str,
+        body: Callable[[Context[S], L], Continue[L] | Break[D]],
+        *,
+        state: L,
+        prune_every: int = 20,
+        keep: int = 0,
+    ) -> D: ...
+    def loop(
+        self,
+        name: str,
+        body: Callable[..., Any],
+        *,
+        state: Any = loops.STATELESS,
+        prune_every: int = 20,
+        keep: int = 0,
+    ) -> Any:
+        """Run `body(ctx)`, or `body(ctx, state)`, until it returns Break; its value is returned (L1).
+
+        Each iteration is a scope of its own (L2). Past ones are forgotten every `prune_every` iterations and at the end,
+        except the last `keep`, so that a loop may run for ever (L3); those whose rollbacks a failure would run are kept
+        until a `rollback_checkpoint` passes them (R15).
+        """
+        loops.check(name, body, prune_every, keep)
+        call = loops.LoopCall(name, lambda scope, *given: body(self._inside(scope), *given), state, prune_every, keep)
+        return loops.loop(self._replay, self._scope, call)
+
+    def rollback_checkpoint(self, name: str) -> None:
+        """Draw a boundary: what started before it is settled business, and no later failure rolls it back (R14)."""
+        checkpoints.rollback_checkpoint(self._replay, self._scope, name)
+
+    # --- changed code (D7) -----------------------------------------------------------------------------------------
+
+    def version(self, name: str, latest: int) -> int:
+        """Which version of a changed part this execution takes: `latest`, or 1 if it was under way before the gate."""
+        return versions.version(self._replay, self._scope, name, latest)
+
+    def removed(self, name: str, kind: str) -> None:
+        """Stand in for a deleted operation, so that executions which recorded it go on."""
+        versions.removed(self._replay, self._scope, name, kind)
+
+    def _inside(self, scope: Scope) -> Context[S]:
+        return Context(self._replay, scope, self._log)
+
     # --- waits -----------------------------------------------------------------------------------------------------
 
     def sleep(self, name: str, duration: Duration) -> None:
@@ -268,14 +340,6 @@ def failed(entry: Entry) -> StepFailed:
     """The error that a failed step raises: the same on the first run and on every replay (D4)."""
     error = entry.error.info() if entry.error is not None else ErrorInfo("", "")
     return StepFailed(entry.failure or "critical", entry.path, entry.charged, error)
-
-
-def checked_catch(catch: Collection[Kind]) -> Collection[Kind]:
-    """The kinds that are caught; raises InvalidCall for one that does not exist."""
-    unknown = sorted(set(catch) - KINDS) if not isinstance(catch, str) else [catch]
-    if unknown:
-        raise InvalidCall(f"catch={catch!r}: the kinds are {', '.join(sorted(KINDS))}; write catch=['exhausted']")
-    return catch
 
 
 def _milliseconds(name: str, length: float) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from durable.engine import codec
+from durable.engine import codec, paths
 from durable.errors import ErrorInfo, Kind
 
 NOTHING = msgspec.Raw(b"")  # one object: msgspec tells a default by its identity, and leaves it out
@@ -25,6 +25,9 @@ class EntryKind(StrEnum):
     INPUT = "input"
     STEP = "step"
     SLEEP = "sleep"
+    LOOP = "loop"
+    VERSION = "version"
+    CHECKPOINT = "checkpoint"
     ROLLBACK = "rollback"
     CAUSE = "cause"  # why the execution fails or was cancelled: what its rollbacks see
     OUTPUT = "output"
@@ -81,6 +84,11 @@ class Entry(
         "fingerprint": "h",
         "sensitive": "z",
         "crashed": "c",
+        "number": "n",
+        "kept_from": "i",
+        "memo": "v",
+        "boundary": "y",
+        "latest": "l",
     },
 ):
     """The record of one operation. Times are milliseconds since the epoch; 0 is none."""
@@ -102,6 +110,11 @@ class Entry(
     fingerprint: str = ""  # of the arguments at the first run (D6)
     sensitive: bool = False
     crashed: bool = False  # an attempt took its process with it: every further start is recorded before the body
+    number: int = 0  # of a loop: the iteration that a replay starts from …
+    memo: msgspec.Raw = NOTHING  # … the state that it starts with, in the codec's tagged form …
+    kept_from: int = 0  # … and the first iteration that is kept at all
+    boundary: int = 0  # of a loop: the last rollback checkpoint among what it has forgotten
+    latest: int = 0  # of a loop: the last place in the order of starts that it has seen
 
     @property
     def settled(self) -> bool:
@@ -153,7 +166,7 @@ def unpack(data: bytes) -> list[Entry]:
 class History:
     """The entries of one execution, for one replay of it."""
 
-    __slots__ = ("_next_order", "cause", "divergence", "input", "operations", "output", "rollbacks")
+    __slots__ = ("_boundary", "_next_order", "cause", "divergence", "input", "operations", "output", "rollbacks")
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self.input: Entry | None = None
@@ -163,6 +176,7 @@ class History:
         self.operations: dict[str, Entry] = {}
         self.rollbacks: dict[str, Entry] = {}
         self._next_order = 1
+        self._boundary = 0
         for entry in entries:
             self.record(entry)
 
@@ -181,20 +195,50 @@ class History:
                 self.rollbacks[entry.path] = entry
             case _:
                 self.operations[entry.path] = entry
-                self._next_order = max(self._next_order, entry.order + 1)
+                self._next_order = max(self._next_order, entry.order + 1, entry.latest + 1)
+                if entry.kind is EntryKind.CHECKPOINT:
+                    self._boundary = max(self._boundary, entry.order)
+                elif entry.kind is EntryKind.LOOP:
+                    self._boundary = max(self._boundary, entry.boundary)
+                    self._forget_iterations(entry)
 
     @property
     def next_order(self) -> int:
         """The place of the next operation in the order of starts."""
         return self._next_order
 
+    @property
+    def boundary(self) -> int:
+        """The place of the last rollback checkpoint: what started before it is settled business (R14)."""
+        return self._boundary
+
+    def undoable_steps(self, scope: str = "") -> list[Entry]:
+        """The started steps inside a scope whose rollbacks a failure would run, latest start first (R4, R5)."""
+        found = [
+            entry
+            for entry in self.operations.values()
+            if entry.undoable
+            and entry.kind is EntryKind.STEP
+            and entry.order > self._boundary
+            and paths.within(entry.path, scope)
+        ]
+        return sorted(found, key=lambda entry: entry.order, reverse=True)
+
+    def _forget_iterations(self, loop: Entry) -> None:
+        """Drop the iterations that a loop no longer keeps (L3)."""
+        for path in list(self.operations):
+            iteration = paths.iteration_of(path, loop.path)
+            if iteration is not None and iteration < loop.kept_from:
+                del self.operations[path]
+
     def __iter__(self) -> Iterator[Entry]:
-        """Every entry: the input, the operations by start, the cause, the rollbacks, the output."""
+        """Every live entry: the input, the operations by start, the cause, the rollbacks, the end."""
         if self.input is not None:
             yield self.input
         yield from sorted(self.operations.values(), key=lambda entry: entry.order)
         if self.cause is not None:
             yield self.cause
         yield from self.rollbacks.values()
-        if self.output is not None:
-            yield self.output
+        for end in (self.output, self.divergence):
+            if end is not None:
+                yield end

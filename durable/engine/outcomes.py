@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from durable.errors import ErrorInfo, Kind, StepFailed
 
@@ -21,6 +21,46 @@ else:
 
         __slots__ = ()
         __class_getitem__ = classmethod(GenericAlias)
+
+
+class Continue(_Valued["T_co"]):
+    """Returned by a loop's body: go on, with this state."""
+
+    __match_args__ = ("state",)
+    __slots__ = ("state",)
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __init__(self: Continue[None]) -> None: ...
+        @overload
+        def __init__(self, state: T_co) -> None: ...
+
+    def __init__(self, state: Any = None) -> None:
+        self.state = state
+
+    def __repr__(self) -> str:
+        return f"Continue({self.state!r})"
+
+
+class Break(_Valued["T_co"]):
+    """Returned by a loop's body: end the loop, which then returns this value."""
+
+    __match_args__ = ("value",)
+    __slots__ = ("value",)
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __init__(self: Break[None]) -> None: ...
+        @overload
+        def __init__(self, value: T_co) -> None: ...
+
+    def __init__(self, value: Any = None) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return f"Break({self.value!r})"
 
 
 Source = Literal["step", "join", "race", "block"]

@@ -41,9 +41,21 @@ def leaf(path: str) -> str:
     return path.rpartition(SEPARATOR)[2]
 
 
+def within(path: str, scope: str) -> bool:
+    """Whether an operation was called inside a scope, at whatever depth; everything is inside the root."""
+    return not scope or path.startswith((f"{scope}{SEPARATOR}", f"{scope}["))
+
+
 def iteration(path: str, number: int) -> str:
     """The scope of one iteration of a loop: `payments[3]`."""
     return f"{path}[{number}]"
+
+
+def iteration_of(path: str, loop: str) -> int | None:
+    """In which iteration of a loop an operation was called; None for one outside the loop."""
+    if not path.startswith(f"{loop}["):
+        return None
+    return int(path[len(loop) + 1 : path.index("]", len(loop))])
 
 
 def _check_size(name: str) -> None:

@@ -114,7 +114,7 @@ class Replay:
     @property
     def behind(self) -> bool:
         """Whether the history has something that the code has not asked for yet."""
-        return len(self._visited) < len(self.history.operations)
+        return len(self._visited) < len(self.history.operations)  # what is visited and forgotten is taken out of both
 
     @property
     def live(self) -> bool:
@@ -147,10 +147,23 @@ class Replay:
         self._visited.add(path)
         return entry
 
+    def unvisited(self) -> list[str]:
+        """What the history has and the code has not asked for yet."""
+        return [path for path in self.history.operations if path not in self._visited]
+
+    def pass_over(self, scope: str, before: int | None = None) -> None:
+        """What a scope recorded counts as asked for; `before`: what it recorded in earlier iterations."""
+        for path in self.unvisited():
+            number = paths.iteration_of(path, scope)
+            if paths.within(path, scope) if before is None else number is not None and number < before:
+                self._visited.add(path)
+
     def note(self, entry: Entry, *, first: bool = False) -> None:
         """Record an entry with the next checkpoint."""
         self.driver.note(entry, first=first)
         self._visited.add(entry.path)
+        if entry.kind is EntryKind.LOOP:
+            self._visited &= self.history.operations.keys()
 
     def seen(self, path: str) -> None:
         """An operation that was recorded just now has been asked for."""

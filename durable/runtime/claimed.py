@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from durable.engine.history import Entry, EntryKind, History, pack, unpack
+from durable.engine.history import Entry, EntryKind, History, unpack
 from durable.engine.interrupts import Fault, Interrupt, LeaseLost
 from durable.errors import StoreError
 from durable.runtime import protocol
 from durable.runtime.head import TERMINAL, Head, Status
-from durable.runtime.memory import SegmentCache
+from durable.runtime.layout import Layout, following
+from durable.runtime.memory import SegmentCache, number_of
 from durable.runtime.ports import Clock, Nonces, Segment, Store
 from durable.runtime.protocol import Plan
-from durable.runtime.sizes import HEAD_LIMIT, STATE_LIMIT, head_size
+from durable.runtime.sizes import STATE_LIMIT
+
+logger = logging.getLogger("durable.runtime")
 
 
 class InboxChanged(Interrupt):
@@ -42,9 +46,10 @@ class Claimed:
         self._clock = clock
         self._nonces = nonces
         self._cache = cache
-        self._tail: list[Entry] = unpack(head.tail)
+        self._layout = Layout(self._sealed(), unpack(head.tail), head.tail, head.segments)
         self._state: bytes | None = None if head.state_at else head.state
-        self.history = History([entry for segment in self._sealed() for entry in unpack(segment.entries)] + self._tail)
+        sealed = [entry for segment in self._layout.chain for entry in unpack(segment.entries)]
+        self.history = History([*sealed, *self._layout.tail])
 
     @property
     def state(self) -> bytes:
@@ -62,16 +67,30 @@ class Claimed:
         """
         nonce = self._nonces()
         while True:
-            plan, tail, sealed = self._plan(wanted)
+            before = self.head
+            recorded = [entry for entry in wanted.entries if stands(entry, before, wanted.status)]
+            state, state_at = self._placed(wanted.state)
+            layout = following(self._layout, before, recorded, before.state if state is None else state)
+            plan = Plan(
+                status=wanted.status,
+                keep=wanted.keep,
+                tail=layout.packed,
+                segment=layout.segment,
+                segments=layout.segments,
+                wake=wanted.wake,
+                inbox=wanted.inbox,
+                state=state,
+                state_at=state_at,
+            )
             with machinery():
-                if sealed is not None:
-                    self._store.seal(self.head.execution_id, sealed)
-                answer = self._store.update(protocol.checkpoint(self.head, plan, nonce, self._clock.now()))
+                if layout.sealed is not None:
+                    self._store.seal(before.execution_id, layout.sealed)
+                answer = self._store.update(protocol.checkpoint(before, plan, nonce, self._clock.now()))
             seen = answer if isinstance(answer, Head) else answer.head
-            if seen is None or seen.fence != self.head.fence:
+            if seen is None or seen.fence != before.fence:
                 raise LeaseLost
             if seen.nonce == nonce:  # written now, or by an earlier try whose answer was lost
-                self._applied(seen, wanted, tail, sealed)
+                self._applied(before, seen, layout, recorded, wanted.state)
                 return seen
             if seen.terminal:
                 raise LeaseLost
@@ -80,33 +99,6 @@ class Claimed:
                 raise InboxChanged
 
     # --- below -----------------------------------------------------------------------------------------------------
-
-    def _plan(self, wanted: Wanted) -> tuple[Plan, list[Entry], Segment | None]:
-        head = self.head
-        recorded = [entry for entry in wanted.entries if stands(entry, head, wanted.status)]
-        replaced = {(entry.kind, entry.path) for entry in recorded}
-        tail = [entry for entry in self._tail if (entry.kind, entry.path) not in replaced] + recorded
-        state, state_at = self._placed(wanted.state)
-        packed = pack(tail)
-        sealed = None
-        segment, segments = head.segment, head.segments
-        if head_size(replace(head, tail=packed, state=head.state if state is None else state)) > HEAD_LIMIT:
-            segments += 1
-            segment = f"history#{segments:06}#{head.fence}"  # a stale holder's key is another: it can't overwrite
-            sealed = Segment(segment, head.segment, packed)
-            tail, packed = [], b""
-        plan = Plan(
-            status=wanted.status,
-            keep=wanted.keep,
-            tail=packed,
-            segment=segment,
-            segments=segments,
-            wake=wanted.wake,
-            inbox=wanted.inbox,
-            state=state,
-            state_at=state_at,
-        )
-        return plan, tail, sealed
 
     def _placed(self, state: bytes) -> tuple[bytes | None, str]:
         """Where a changed document goes: onto the head when it is small, else into an item of its own."""
@@ -119,30 +111,47 @@ class Claimed:
             self._store.keep(self.head.execution_id, key, state)
         return b"", key
 
-    def _applied(self, head: Head, wanted: Wanted, tail: list[Entry], sealed: Segment | None) -> None:
-        for entry in wanted.entries:
-            if stands(entry, self.head, wanted.status):
-                self.history.record(entry)
-        if sealed is not None:
-            self._cache.put(head.execution_id, [*self._cache.chain(head.execution_id), sealed])
-        if wanted.state:
-            self._state = wanted.state
-        self._tail = tail
+    def _applied(self, before: Head, head: Head, layout: Layout, recorded: Sequence[Entry], state: bytes) -> None:
+        for entry in recorded:
+            self.history.record(entry)
+        if state:
+            self._state = state
+        if layout.chain is not self._layout.chain:
+            self._cache.put(head.execution_id, list(layout.chain))
+        self._layout = Layout(layout.chain, layout.tail, layout.packed, layout.segments)
         self.head = head
+        unnamed = [segment.key for segment in layout.dropped]
+        if before.state_at and before.state_at != head.state_at:
+            unnamed.append(before.state_at)
+        if unnamed:
+            self._drop(unnamed)
+
+    def _drop(self, keys: Sequence[str]) -> None:
+        """Delete items that no head names any more; what is left by a crash goes when the execution is purged."""
+        try:
+            self._store.drop(self.head.execution_id, keys)
+        except StoreError as error:
+            logger.warning("items that nothing names were left: %s", error, extra={"execution": self.head.execution_id})
 
     def _sealed(self) -> list[Segment]:
         """The whole chain, oldest first; what this process has kept is not read again."""
         head = self.head
-        chain = self._cache.chain(head.execution_id)
-        if len(chain) < head.segments:
+        if not head.segment:
+            return []
+        kept = self._cache.chain(head.execution_id)
+        keys = [segment.key for segment in kept]
+        if head.segment in keys:  # the usual case; where another process has compacted the tail away, a part of it
+            chain = kept[: keys.index(head.segment) + 1]
+        else:
             with machinery():
-                newer = list(self._store.segments(head, len(chain)))
-                if chain and newer[0].previous != chain[-1].key:  # an id that was used again
-                    chain, newer = [], list(self._store.segments(head, 0))
-            chain = [*chain, *newer]
-        elif chain and (len(chain) > head.segments or chain[-1].key != head.segment):
-            with machinery():
-                chain = list(self._store.segments(head, 0))
+                newer = list(self._store.segments(head, number_of(keys[-1]) if keys else 0))
+                previous = newer[0].previous if newer else ""
+                if previous in keys:
+                    chain = [*kept[: keys.index(previous) + 1], *newer]
+                elif previous or not newer:  # what is kept is of an earlier execution of this id
+                    chain = list(self._store.segments(head, 0))
+                else:
+                    chain = newer
         self._cache.put(head.execution_id, chain)
         return chain
 

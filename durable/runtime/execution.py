@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from durable.engine.document import Document
 from durable.engine.durations import Duration, seconds
 from durable.engine.history import History, unpack
-from durable.errors import ErrorInfo, ExecutionBusy, ExecutionFailed, ExecutionNotFound, InvalidState
+from durable.errors import ErrorInfo, ExecutionBusy, ExecutionFailed, ExecutionNotFound, InvalidState, StoreError
 from durable.runtime import protocol, wakeups
 from durable.runtime.continuation import continuation_of
 from durable.runtime.head import AT_REST, ENDING, TERMINAL, Head, Status
@@ -227,11 +227,21 @@ class Execution(_Typed["O", "S"]):
 
 
 def read_history(store: Store, head: Head) -> tuple[Head, History]:
-    """The whole history of a head."""
-    entries = (
-        [entry for segment in store.segments(head, 0) for entry in unpack(segment.entries)] if head.segments else []
-    )
-    return head, History([*entries, *unpack(head.tail)])
+    """A head and its whole history. A running loop may compact its segments in between: then both are read again."""
+    for _ in range(3):
+        try:
+            return head, _history(store, head)
+        except StoreError:
+            again = store.read(head.execution_id)
+            if again is None or again.segment == head.segment:
+                raise
+            head = again
+    return head, _history(store, head)
+
+
+def _history(store: Store, head: Head) -> History:
+    sealed = store.segments(head, 0) if head.segment else []
+    return History([*(entry for segment in sealed for entry in unpack(segment.entries)), *unpack(head.tail)])
 
 
 def failure_of(head: Head, history: History) -> ErrorInfo | None:

@@ -70,8 +70,8 @@ def rollback_outcome(head: Head, history: History) -> RollbackOutcome:
 
 
 def _left(history: History) -> Iterator[str]:
-    for entry in sorted(history.operations.values(), key=lambda entry: -entry.order):
-        if entry.undoable and (entry.path not in history.rollbacks or not history.rollbacks[entry.path].settled):
+    for entry in history.undoable_steps():
+        if entry.path not in history.rollbacks or not history.rollbacks[entry.path].settled:
             yield entry.path
 
 

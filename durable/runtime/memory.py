@@ -11,6 +11,11 @@ MAX_BYTES = 16 * 1024 * 1024  # of segments, compressed
 MAX_EXECUTIONS = 256  # whose vars are kept
 
 
+def number_of(key: str) -> int:
+    """The number of a segment, which its key carries."""
+    return int(key.split("#")[1])
+
+
 class SegmentCache:
     """The sealed segments of recent executions, each as a whole chain."""
 

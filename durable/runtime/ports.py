@@ -78,6 +78,9 @@ class Store(Protocol):
     def kept(self, execution_id: str, key: str) -> bytes:
         """The value of such an item, as last written."""
 
+    def drop(self, execution_id: str, keys: Sequence[str]) -> None:
+        """Delete items of an execution that no head names; those that are gone already are no fault."""
+
     def due(self, shard: str, until: int, limit: int) -> Sequence[tuple[str, int]]:
         """Executions of a shard that are due, soonest first, with their due time; the index may lag behind."""
 

@@ -121,13 +121,18 @@ class Rollback:
             pass  # the failure that brought us here, or one that it led to
         self._check_all_found(replay.undoables)
         may_have_started = head.claims > 0 and head.status is not Status.ROLLING_BACK
-        started = [undoable for undoable in replay.undoables if undoable.entry is not None or may_have_started]
+        boundary = history.boundary  # what started before it is settled business (R14)
+        started = [
+            undoable
+            for undoable in replay.undoables
+            if undoable.order > boundary and (undoable.entry is not None or may_have_started)
+        ]
         return sorted(started, key=lambda undoable: undoable.order, reverse=True)
 
     def _check_all_found(self, undoables: list[Undoable]) -> None:
         found = {undoable.call.path for undoable in undoables}
-        for entry in self._claimed.history.operations.values():
-            if entry.undoable and entry.path not in found:
+        for entry in self._claimed.history.undoable_steps():
+            if entry.path not in found:
                 raise Diverged(
                     HistoryDiverged(
                         entry.path, f"a step '{entry.path}' with a rollback", "no such step, or no rollback for it"

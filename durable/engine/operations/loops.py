@@ -1,0 +1,170 @@
+"""A loop whose history stays bounded: past iterations are forgotten (L1 to L5, R15).
+
+The loop's entry says from which iteration a replay starts, and with which state. It moves forward every `prune_every`
+iterations and at the end, but never past an iteration whose rollbacks a failure would still run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from durable.engine import codec
+from durable.engine.history import NOTHING, Entry, EntryKind, EntryStatus, with_value
+from durable.engine.outcomes import Break, Continue
+from durable.engine.paths import iteration
+from durable.engine.replay import Replay, Scope
+from durable.errors import InvalidCall
+
+STATELESS = object()
+
+
+@dataclass(slots=True)
+class Start:
+    """Where an iteration began."""
+
+    number: int
+    state: bytes  # empty for a loop without state
+    clock: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoopCall:
+    """A loop as the code asks for it."""
+
+    name: str
+    run: Callable[..., Continue[Any] | Break[Any] | None]  # takes the iteration's scope, and the state if there is one
+    state: Any
+    prune_every: int
+    keep: int
+
+
+def check(name: str, body: object, prune_every: int, keep: int) -> None:
+    """Refuse a loop that can't be; raises InvalidCall."""
+    if not callable(body):
+        raise InvalidCall(f"loop '{name}': the body is not callable: {body!r}. Pass the function itself.")
+    if not isinstance(prune_every, int) or prune_every < 1:
+        raise InvalidCall(f"loop '{name}': prune_every is a whole number from 1, not {prune_every!r}")
+    if not isinstance(keep, int) or keep < 0:
+        raise InvalidCall(f"loop '{name}': keep is a whole number from 0, not {keep!r}")
+
+
+def loop(replay: Replay, scope: Scope, call: LoopCall) -> Any:
+    """What the body breaks with."""
+    replay.enter(scope)
+    path = scope.name(call.name)
+    entry = replay.history.operations.get(path)
+    if entry is not None:
+        replay.visit(path, EntryKind.LOOP)
+    if entry is not None and entry.status is EntryStatus.COMPLETED and not (replay.undoing and entry.undoable):
+        replay.pass_over(path)
+        replay.passed(path, entry.ended)
+        return entry.value()
+    return _Loop(replay, path, call, entry).run()
+
+
+class _Loop:
+    """One loop under replay."""
+
+    def __init__(self, replay: Replay, path: str, call: LoopCall, entry: Entry | None) -> None:
+        self._replay = replay
+        self._path = path
+        self._call = call
+        self._entry = entry
+        self._order = replay.history.next_order if entry is None else entry.order
+        first = self._start(0, call.state) if entry is None else Start(entry.number, _state(entry), entry.until)
+        self._starts = [first]  # of the iterations that a replay would run again
+
+    def run(self) -> Any:
+        replay = self._replay
+        replay.pass_over(self._path, before=self._starts[0].number)
+        while True:
+            start = self._starts[-1]
+            replay.last = iteration(self._path, start.number)
+            replay.clock = max(replay.clock, start.clock)
+            result = self._iterate(start)
+            match result:
+                case Break(value):
+                    return self._end(start, value)
+                case Continue(state):
+                    following = state
+                case None if self._call.state is STATELESS:
+                    following = STATELESS
+                case None:
+                    raise InvalidCall(
+                        f"loop '{self._path}' has a state, and its body returned None: return Continue(state) or Break(value)"
+                    )
+                case other:
+                    raise InvalidCall(
+                        f"the body of loop '{self._path}' returned {type(other).__name__}: "
+                        "return Continue(state), Break(value), or, in a loop without state, None"
+                    )
+            self._starts.append(self._start(start.number + 1, following))
+            if (start.number + 1) % self._call.prune_every == 0 and replay.live:
+                self._prune()
+
+    def _iterate(self, start: Start) -> Continue[Any] | Break[Any] | None:
+        inner = Scope(iteration(self._path, start.number), {})
+        try:
+            if self._call.state is STATELESS:
+                return self._call.run(inner)
+            return self._call.run(inner, codec.decode(start.state))
+        finally:
+            inner.open = False
+
+    def _start(self, number: int, state: Any) -> Start:
+        """The state goes through storage at once: an iteration sees what a replay of it would see (D3)."""
+        stored = b"" if state is STATELESS else codec.encode(state)
+        return Start(number, stored, self._replay.clock)
+
+    def _prune(self) -> None:
+        """Forget what no replay needs."""
+        self._advance()
+        self._replay.note(self._written(EntryStatus.WAITING))
+
+    def _advance(self) -> None:
+        """Move the start of a replay forward, past every iteration whose rollbacks are settled business (R15)."""
+        history = self._replay.history
+        while len(self._starts) > 1 and not history.undoable_steps(iteration(self._path, self._starts[0].number)):
+            del self._starts[0]
+
+    def _end(self, start: Start, value: Any) -> Any:
+        replay = self._replay
+        if self._entry is not None and self._entry.status is EntryStatus.COMPLETED:
+            return self._entry.value()  # a rollback looked into it
+        stored = codec.encode(value)
+        if not replay.undoing:
+            self._starts.append(Start(start.number + 1, b"", replay.clock))
+            self._advance()
+            replay.note(with_value(self._written(EntryStatus.COMPLETED), stored))
+        replay.passed(self._path, replay.clock)
+        return codec.decode(stored)
+
+    def _written(self, status: EntryStatus) -> Entry:
+        replay = self._replay
+        start, latest = self._starts[0], self._starts[-1]
+        kept_from = max(0, min(start.number, latest.number - self._call.keep))
+        now = replay.driver.now()
+        return Entry(
+            path=self._path,
+            kind=EntryKind.LOOP,
+            status=status,
+            order=self._order,
+            started=self._entry.started if self._entry is not None else now,
+            ended=replay.clock if status is EntryStatus.COMPLETED else 0,
+            until=start.clock,
+            attempts=latest.number,
+            number=start.number,
+            kept_from=kept_from,
+            memo=msgspec.Raw(start.state[1:]) if start.state else NOTHING,
+            boundary=replay.history.boundary,
+            latest=replay.history.next_order - 1,
+            undoable=start.number < latest.number,
+        )
+
+
+def _state(entry: Entry) -> bytes:
+    return codec.TAGGED + bytes(entry.memo) if entry.memo else b""

@@ -1,0 +1,50 @@
+"""Where the history of a claimed execution is stored: the newest entries in the tail on its head, older ones in segments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from durable.engine.history import Entry, pack
+from durable.runtime.compaction import compact, forgets
+from durable.runtime.head import Head
+from durable.runtime.ports import Segment
+from durable.runtime.sizes import HEAD_LIMIT, head_size
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The chain of sealed segments, oldest first, and the entries of the tail."""
+
+    chain: Sequence[Segment]
+    tail: Sequence[Entry]
+    packed: bytes  # the tail, as stored
+    segments: int  # how many segments were ever sealed: the next one's number follows
+    sealed: Segment | None = None  # to be written before a head names it
+    dropped: Sequence[Segment] = ()  # to be deleted once no head names them
+
+    @property
+    def segment(self) -> str:
+        """The key of the last segment; empty when there is none."""
+        return self.chain[-1].key if self.chain else ""
+
+
+def following(now: Layout, head: Head, recorded: Sequence[Entry], state: bytes) -> Layout:
+    """The layout once these entries are recorded; `state` is the document that will ride on the head.
+
+    The tail is sealed when the head would grow past its limit. A loop that forgets iterations has its segments compacted.
+    """
+    replaced = {(entry.kind, entry.path) for entry in recorded}
+    tail = [*(entry for entry in now.tail if (entry.kind, entry.path) not in replaced), *recorded]
+    chain: Sequence[Segment] = now.chain
+    dropped: Sequence[Segment] = ()
+    if forgets(recorded):
+        compacted = compact(chain, tail)
+        chain, dropped, tail = compacted.intact, compacted.dropped, list(compacted.live)
+    packed = pack(tail)
+    if head_size(replace(head, tail=packed, state=state)) <= HEAD_LIMIT:
+        return Layout(chain, tail, packed, now.segments, dropped=dropped)
+    number = now.segments + 1
+    # The key carries the fence: a stale holder, which may still seal, can't overwrite what a newer one has sealed.
+    sealed = Segment(f"history#{number:06}#{head.fence}", chain[-1].key if chain else "", packed)
+    return Layout([*chain, sealed], [], b"", number, sealed, dropped)
