@@ -112,26 +112,33 @@ def deaths(state: State, process: Process, scenario: Scenario) -> Iterator[Trans
         return
     before = spend(state, "crashes")
     if process.place == "body" and (process.marked or not process.nonce):
-        yield Transition(f"worker dies in body {process.step}", died(ran(before, process), process), fault=True)
+        yield Transition(
+            f"worker dies in body {process.step}", died(ran(before, process), process, scenario), fault=True
+        )
     if process.place != "body" or not process.marked:
-        yield Transition(f"{process.kind} dies before {process.place}", died(before, process), fault=True)
+        yield Transition(f"{process.kind} dies before {process.place}", died(before, process, scenario), fault=True)
 
 
 def poisonings(state: State, process: Process, scenario: Scenario) -> Iterator[Transition]:
     """A poisoned body kills its process; so does a poisoned rollback, until its message is a dead letter."""
     if process.place == "body" and "poison" in scenario.workflow[process.step].outcomes:
-        yield Transition(f"body {process.step} kills its process", died(ran(state, process), process))
+        yield Transition(f"body {process.step} kills its process", died(ran(state, process), process, scenario))
     if process.place == "undo" and "poison" in scenario.workflow[process.step].undo:
-        killed = died(state, process)
+        killed = died(state, process, scenario)
         yield Transition(f"rollback {process.step} kills its process", killed)
         yield Transition(f"rollback {process.step} kills its process once too often", buried(killed, process.message))
 
 
-def died(state: State, process: Process) -> State:
-    """Its message comes again; its lease stays until its time is over."""
+def died(state: State, process: Process, scenario: Scenario) -> State:
+    """Its message comes again; its lease stays until its time is over.
+
+    As far as anyone can tell afterwards, the body of the step that it was at, or was coming to, may have run.
+    """
     head, truth = state.head, state.truth
     if head.lease == "held" and process.fence == head.fence:
         head, truth = head._replace(lease="abandoned"), truth._replace(died=True)
-        if process.place in ("body", "mark"):
-            truth = truth._replace(touched=truth.touched | {process.step})
+        steps = [index for index, operation in enumerate(scenario.workflow) if operation.kind == "step"]
+        coming = next((index for index in steps if index >= process.step), None)
+        if process.place not in ("undo", "end") and coming is not None:
+            truth = truth._replace(touched=truth.touched | {coming})
     return with_process(state._replace(head=head, truth=truth), process, None)

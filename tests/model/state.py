@@ -96,7 +96,7 @@ class Truth(NamedTuple):
     """What really happened, which no process of the protocol can see; only the properties look at it."""
 
     started: frozenset[int] = frozenset()  # steps whose body ran (or whose start was recorded)
-    touched: frozenset[int] = frozenset()  # steps at which a process died: their body may have run
+    touched: frozenset[int] = frozenset()  # steps at or before which a process died: their body may have run
     bodies: int = 0  # bodies of the step at the frontier
     died: bool = False  # a process died with its lease since the last checkpoint
 
