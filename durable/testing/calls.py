@@ -13,6 +13,7 @@ from durable.testing.faults import CLIENT, Faults
 from durable.testing.invocations import Invocation, Invocations, ProcessDied
 from durable.testing.mail import Mail
 from durable.testing.metering import Meter
+from durable.testing.permissions import Permissions
 from durable.testing.units import Units
 from durable.testing.watch import Watch
 from durable.testing.wire import Answer, Answered, Request, Send, answer_of
@@ -46,14 +47,22 @@ class Call:
 
 
 class Traffic:
-    """Carries every attempt: records it, lets planned faults happen, keeps the dead from calling."""
+    """Carries every attempt: records it, lets planned faults happen, keeps who is dead or not permitted from calling."""
 
     def __init__(
-        self, clock: Clock, invocations: Invocations, faults: Faults, mail: Mail, meter: Meter, watch: Watch
+        self,
+        clock: Clock,
+        invocations: Invocations,
+        permissions: Permissions,
+        faults: Faults,
+        mail: Mail,
+        meter: Meter,
+        watch: Watch,
     ) -> None:
         self.calls: list[Call] = []
         self._clock = clock
         self._invocations = invocations
+        self._permissions = permissions
         self._faults = faults
         self._mail = mail
         self._meter = meter
@@ -88,6 +97,8 @@ class Traffic:
                 return self._forward(request, send)[0]
         invocation = self._invocations.current()
         self._bury(invocation)
+        if invocation is not None:
+            self._permissions.check(invocation.function, request)
         try:
             self._faults.call("before", request)
             self._bury(invocation)  # the action may have taken the time that was left

@@ -19,6 +19,7 @@ from durable.testing.functions import DeployedFunction, installed
 from durable.testing.invocations import Invocations
 from durable.testing.mail import Mail
 from durable.testing.metering import Meter
+from durable.testing.permissions import Permissions
 from durable.testing.pump import Pump
 from durable.testing.runner import Build, Processes, Runner, Wiring
 from durable.testing.sources.queue import QueuePoller
@@ -92,7 +93,10 @@ class Deployment:
         self.meter = Meter(self.stack.tables, read_item)
         self.watch = Watch(self.meter, read_item)
         self.mail = Mail(self.clock, self.stack.queues)
-        self.traffic = Traffic(self.clock, self.invocations, self.faults, self.mail, self.meter, self.watch)
+        self.permissions = Permissions(self._template, self.stack)
+        self.traffic = Traffic(
+            self.clock, self.invocations, self.permissions, self.faults, self.mail, self.meter, self.watch
+        )
         self.functions = {
             definition.id: DeployedFunction(
                 definition, REGION, self._template.path.parent, self.clock, dict(self._overrides)

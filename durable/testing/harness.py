@@ -18,6 +18,7 @@ from durable.testing.faults import Faults
 from durable.testing.functions import load_module
 from durable.testing.invocations import Invocation
 from durable.testing.mail import Message
+from durable.testing.permissions import Permissions
 from durable.testing.pump import SWEEPER
 from durable.testing.runner import EndlessRun
 from durable.testing.sources.queue import Batch
@@ -173,6 +174,11 @@ class Harness(Client):
     def stack(self) -> Stack:
         """The tables, queues and functions."""
         return self._deployment.stack
+
+    @property
+    def permissions(self) -> Permissions:
+        """What the functions' roles allow, and what of it was used."""
+        return self._deployment.permissions
 
     @property
     def limit(self) -> int:
