@@ -6,7 +6,7 @@ Rollbacks run after the loop that named them has moved on; without this, each wo
 from __future__ import annotations
 
 from collections.abc import Callable
-from opcode import opmap
+from opcode import EXTENDED_ARG, opmap
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
@@ -14,15 +14,19 @@ _WRITES = frozenset({opmap["STORE_DEREF"], opmap["DELETE_DEREF"]})
 
 
 def freeze(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with cells of its own; one that assigns outer variables means to share them and is left alone."""
-    if not isinstance(function, FunctionType) or not function.__closure__ or _assigns_outer(function.__code__):
+    """The function with cells of its own; the outer variables that it assigns are meant to be shared, and stay so."""
+    if not isinstance(function, FunctionType) or not function.__closure__:
         return function
+    shared = _assigned(function.__code__)
     frozen = FunctionType(
         function.__code__,
         function.__globals__,
         function.__name__,
         function.__defaults__,
-        tuple(_copied(cell) for cell in function.__closure__),
+        tuple(
+            cell if name in shared else _copied(cell)
+            for name, cell in zip(function.__code__.co_freevars, function.__closure__, strict=True)
+        ),
     )
     frozen.__kwdefaults__ = function.__kwdefaults__
     frozen.__annotations__ = function.__annotations__
@@ -37,5 +41,21 @@ def _copied(cell: CellType) -> CellType:
         return cell
 
 
-def _assigns_outer(code: CodeType) -> bool:
-    return any(operation in _WRITES for operation in code.co_code[::2])
+def _assigned(code: CodeType) -> set[str]:
+    """The outer variables that it, or a function within it, assigns."""
+    outer = code.co_freevars
+    inner = {name for constant in code.co_consts if isinstance(constant, CodeType) for name in _assigned(constant)}
+    own = len({*code.co_varnames, *code.co_cellvars})  # variables are numbered: first its own, then the outer ones
+    found = {outer[number - own] for number in _written(code) if number >= own}
+    return found | inner.intersection(outer)
+
+
+def _written(code: CodeType) -> set[int]:
+    """The numbers of the variables in cells that it assigns."""
+    numbers, prefix = set(), 0
+    for operation, argument in zip(code.co_code[::2], code.co_code[1::2], strict=True):
+        number = prefix << 8 | argument
+        prefix = number if operation == EXTENDED_ARG else 0
+        if operation in _WRITES:
+            numbers.add(number)
+    return numbers
