@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from threading import Event, Thread
 from typing import Any
 
 import boto3
@@ -344,3 +345,47 @@ def test_calls_of_a_client_of_the_tests_own_go_by_as_well(shop: Harness) -> None
     assert [(call.by, call.service, call.operation) for call in shop.calls] == [("client", "sqs", "SendMessage")]
     shop.run()
     assert len(shop.invocations) == 1
+
+
+def test_a_thread_of_an_invocation_makes_its_calls_for_it(shop: Harness, behave: dict[str, Any]) -> None:
+    def worker(event: Any, context: Any) -> None:
+        application = wiring.application()
+        thread = Thread(target=lambda: application.start("b", delay=60))
+        thread.start()
+        thread.join()
+
+    behave["Worker"] = worker
+
+    shop.invoke("Worker", {})
+
+    assert [(call.by, call.invocation, call.operation) for call in shop.calls] == [("Worker", 1, "SendMessage")]
+
+
+def test_a_thread_that_outlives_its_dead_process_makes_no_call(shop: Harness, behave: dict[str, Any]) -> None:
+    dead, outcomes, threads = Event(), list[str](), list[Thread]()
+
+    def worker(event: Any, context: Any) -> None:
+        application = wiring.application()
+
+        def late() -> None:
+            application.start("before")
+            started.set()
+            dead.wait(10)
+            try:
+                application.start("after")
+            except ProcessDied:
+                outcomes.append("refused")
+
+        started = Event()
+        threads.append(Thread(target=late))
+        threads[0].start()
+        started.wait(10)
+        shop.faults.die()
+
+    behave["Worker"] = worker
+    shop.invoke("Worker", {})
+    dead.set()
+    threads[0].join(10)
+
+    assert outcomes == ["refused"]
+    assert [message.body for message in shop.sent] == ["before"]
