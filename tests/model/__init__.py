@@ -9,17 +9,18 @@ still strike, and the truth (what really ran), which only the properties see. A 
 any moment, early or late, so delays, holds and visibility need no clock. A process is one invocation or one client; it
 can die between any two of its actions. A lease ends only after its process is dead: that is what its length is for.
 
-  state.py       the state, and `canonical`, which keeps one of all the states that the rules can't tell apart
-  scenario.py    a workflow and a budget of faults; the mutants: one rule broken on purpose each
-  delivery.py    rules 1 to 3: the delivery table, the claim        replay.py      what the history asks for next (6, 10)
-  checkpoint.py  rules 4, 5, 8: the commit, verbs that came in      rollback.py    rules 8 and 9
-  verbs.py       rule 7: what clients ask for                       recovery.py    rules 11 and 12
-  world.py       all that can happen next                           properties.py  what must never happen
-  checker.py     the search: a shortest counterexample, or none     test_protocol.py, test_mutants.py
+  the rules     delivery.py (1 to 3: the table, the claim), replay.py (6, 10: what the history asks for next),
+                checkpoint.py (4, 5, 8: the commit, and verbs that came in), rollback.py (8, 9), verbs.py (7),
+                recovery.py (11, 12: dead letters, the sweeper)
+  what happens  world.py: arrivals.py, environment.py (time, clients, faults), processes.py (actions and deaths)
+  the states    state.py, where `canonical` keeps one of all the states that the rules can't tell apart
+  the check     properties.py (what must never happen), checker.py (a shortest counterexample, or none)
+  the tests     scenario.py (a workflow, a budget of faults, the mutants), test_protocol.py, test_mutants.py
 
 Safety is a property of each transition. Liveness is "there is a way": from every reachable state some continuation
 without a further fault leads to rest (ended, paused, or waiting for a client). The faithful protocol passes all
-scenarios; each mutant must fail one, which shows that the rule is needed and that the model would notice its loss.
+scenarios; each mutant (one rule broken on purpose) must fail one, which shows that the rule is needed and that the model
+would notice its loss. `pytest tests/model -rA` shows the states visited, and each mutant's shortest way to disaster.
 
 Not in the model: parallel branches, children, loops, the next run of an execution (retry, restart), segments, sizes.
 """
