@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from durable.engine.context import Context
-from durable.engine.outcomes import Failure, Success
+from durable.engine.messages import Message, Queue
+from durable.engine.outcomes import Break, Continue, Failure, Success
 from durable.engine.retry import Retry
 from durable.engine.step import Step, Undo
 from durable.engine.workflow import Workflow, workflow
@@ -46,12 +47,14 @@ from durable.runtime.history_view import HistoryEntry, RollbackOutcome
 
 __all__ = [
     "AlreadyStarted",
+    "Break",
     "Cancelled",
     "ChildFailed",
     "Client",
     "CodecError",
     "ConfigurationError",
     "Context",
+    "Continue",
     "DuplicateWorkflow",
     "DurableError",
     "ErrorInfo",
@@ -68,7 +71,9 @@ __all__ = [
     "InvalidState",
     "JoinFailed",
     "Kind",
+    "Message",
     "NestedStep",
+    "Queue",
     "QueueTimeout",
     "RaceFailed",
     "Retry",

@@ -69,6 +69,11 @@ def key_between(execution_id: str, first: str, last: str) -> Condition:
     return both(HeadItem.pk == execution_id, HeadItem.sk.between(first, last))
 
 
+def key_begins(execution_id: str, prefix: str) -> Condition:
+    """Key: items of the execution whose sort key begins so."""
+    return both(HeadItem.pk == execution_id, HeadItem.sk.startswith(prefix))
+
+
 def holds(where: Where) -> Condition:
     """All that is demanded."""
     return both(exists(), *_demanded(where))

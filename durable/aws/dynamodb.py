@@ -10,21 +10,36 @@ Nothing scans, nothing describes the table.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 from botocore.exceptions import ClientError
 
-from durable.aws.conditions import both, changes, has_key, holds, in_status, is_due_at, is_due_by, is_new, key_between
+from durable.aws.conditions import (
+    both,
+    changes,
+    has_key,
+    holds,
+    in_status,
+    is_due_at,
+    is_due_by,
+    is_new,
+    key_begins,
+    key_between,
+)
 from durable.aws.faults import boundary, refusal
 from durable.aws.requests import Item, Requests
 from durable.aws.table import DUE_INDEX, HEAD, SegmentItem, ValueItem, head_item, head_of, segment_of
+from durable.engine.messages import Sent, message_key, queue_prefix
 from durable.errors import StoreError
 from durable.runtime.head import Head
-from durable.runtime.ports import Refused, Segment, Update
+from durable.runtime.ports import Blocked, Put, Refused, Segment, Update
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+    from pynamodb.expressions.condition import Condition
 
 
 class DynamoStore:
@@ -98,6 +113,39 @@ class DynamoStore:
         value: bytes = item["value"]["B"]
         return value
 
+    def together(
+        self, update: Update, puts: Sequence[Put], writes: Sequence[Mapping[str, object]] = ()
+    ) -> Head | Refused | Blocked:
+        """One transaction: the update, items that must not exist yet, and writes to other tables; all of it or nothing."""
+        execution_id = update.execution_id
+        items = [(ValueItem(execution_id, put.key, value=put.value).serialize(), is_new()) for put in puts]
+        with boundary(f"update execution '{execution_id}' in a transaction"):
+            try:
+                self._requests.together((execution_id, HEAD), changes(update), holds(update.where), items, writes)
+            except ClientError as error:
+                return _refused(error)
+        head = self.read(execution_id)
+        return Refused(None) if head is None else head
+
+    def waiting(self, execution_id: str, after: Mapping[str, int] | None, limit: int) -> Sequence[Sent]:
+        """The oldest messages of each of these queues, numbered above the given; None: of all queues, every one."""
+        found: list[Sent] = []
+        with boundary(f"read the messages of execution '{execution_id}'"):
+            if after is None:
+                found += self._messages(key_begins(execution_id, "message#"))
+            else:
+                for queue, number in after.items():
+                    last = f"{queue_prefix(queue)}~"
+                    between = key_between(execution_id, message_key(queue, number + 1), last)
+                    found += islice(self._messages(between, Limit=limit), limit)
+        return found
+
+    def find(self, execution_id: str, key: str) -> bytes | None:
+        """The value of an item that may not be there."""
+        with boundary(f"look for '{key}' of execution '{execution_id}'"):
+            item = self._requests.get(execution_id, key)
+        return None if item is None else item["value"]["B"]
+
     def drop(self, execution_id: str, keys: Sequence[str]) -> None:
         """Delete items of an execution that no head names; those that are gone already are no fault."""
         with boundary(f"delete items of execution '{execution_id}' that nothing names"):
@@ -124,6 +172,10 @@ class DynamoStore:
                 )
             except ClientError as error:
                 _standing(error)  # refused: purged by another sweeper, or opened again
+
+    def _messages(self, condition: Condition, **settings: Any) -> Iterator[Sent]:
+        for item in self._requests.query(condition, ConsistentRead=True, **settings):
+            yield msgspec.json.decode(item["value"]["B"], type=Sent)
 
     def _sealed(self, head: Head, after: int, *, consistent: bool) -> Mapping[str, Segment]:
         """The segments above `after` by key; orphans of crashes too."""
@@ -152,6 +204,18 @@ def _number(key: str) -> int:
 def _segment_item(execution_id: str, segment: Segment) -> Item:
     item = SegmentItem(execution_id, segment.key, entries=segment.entries, previous=segment.previous or None)
     return item.serialize()
+
+
+def _refused(error: ClientError) -> Refused | Blocked:
+    """Which condition of a transaction did not hold; any other error is raised again."""
+    reasons = error.response.get("CancellationReasons")
+    failed = [at for at, reason in enumerate(reasons or ()) if reason.get("Code") == "ConditionalCheckFailed"]
+    if reasons is None or not failed:
+        raise error
+    if failed[0] == 0:
+        standing = reasons[0].get("Item")
+        return Refused(head_of(standing) if standing else None)
+    return Blocked(failed[0] - 1, reasons[failed[0]].get("Message", "a condition did not hold"))
 
 
 def _standing(error: ClientError) -> Item:

@@ -69,6 +69,22 @@ class Requests:
         )
         return self._send(lambda client: client.update_item(**request))["Attributes"]
 
+    def together(
+        self,
+        key: tuple[str, str],
+        actions: Sequence[Action],
+        condition: Condition,
+        puts: Sequence[tuple[Item, Condition]],
+        writes: Sequence[Mapping[str, object]],
+    ) -> None:
+        """One transaction: an update, puts, and writes to other tables as the client takes them."""
+        update = self._made.get_operation_kwargs(
+            *key, actions=actions, condition=condition, return_values_on_condition_failure="ALL_OLD"
+        )
+        put = [{"Put": self._put(item, each)} for item, each in puts]
+        transaction: Any = [{"Update": update}, *put, *writes]
+        self._send(lambda client: client.transact_write_items(TransactItems=transaction))
+
     def delete(self, pk: str, sk: str, condition: Condition) -> None:
         """Deletes an item if the condition holds."""
         request = self._made.get_operation_kwargs(pk, sk, condition=condition)

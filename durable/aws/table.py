@@ -18,9 +18,8 @@ from durable.runtime.ports import Segment
 
 HEAD = "head"
 DUE_INDEX = "due"
-OPTIONAL = frozenset(
-    {"wake", "due", "skip_rollback", "ended", "deadline"}
-)  # absent when zero; counters are always there
+# Absent when zero. Counters that a condition compares are always there: a comparison with what is absent is false.
+OPTIONAL = frozenset({"wake", "due", "skip_rollback", "ended", "deadline", "run", "consumed"})
 
 Attributes = Mapping[str, Any]
 
@@ -71,6 +70,9 @@ class HeadItem(Model):
     resume_to = UnicodeAttribute(null=True)
     skip_rollback = NumberAttribute(null=True)
     ended = NumberAttribute(null=True)
+    run = NumberAttribute(null=True)
+    consumed = NumberAttribute(null=True)
+    taken = UnicodeAttribute(null=True)
     deadline = NumberAttribute(null=True)
 
 

@@ -17,6 +17,7 @@ from durable.engine.log import ExecutionLog
 from durable.engine.operations import blocks, checkpoints, loops, sleeps, steps, versions
 from durable.engine.operations.blocks import DEFAULT_CATCH, checked_catch
 from durable.engine.outcomes import Break, Continue, Failure, Success
+from durable.engine.queue import ContextQueue
 from durable.engine.replay import Replay, Scope
 from durable.engine.retry import Retry
 from durable.engine.scoped import Scoped
@@ -57,6 +58,11 @@ class Context(Scoped["S"]):
     def log(self) -> LoggerAdapter[Logger]:
         """A logger whose lines appear once, not once per replay (D12)."""
         return self._log
+
+    @property
+    def queue(self) -> ContextQueue:
+        """The execution's queues: `ctx.queue.next`, `ctx.queue.next_batch`."""
+        return ContextQueue(self._replay, self._scope)
 
     # --- time, identity, chance (D10) ------------------------------------------------------------------------------
 

@@ -25,6 +25,8 @@ class EntryKind(StrEnum):
     INPUT = "input"
     STEP = "step"
     SLEEP = "sleep"
+    QUEUE = "queue"
+    REPLY = "reply"
     LOOP = "loop"
     VERSION = "version"
     CHECKPOINT = "checkpoint"
@@ -89,6 +91,7 @@ class Entry(
         "memo": "v",
         "boundary": "y",
         "latest": "l",
+        "took": "q",
     },
 ):
     """The record of one operation. Times are milliseconds since the epoch; 0 is none."""
@@ -114,6 +117,7 @@ class Entry(
     memo: msgspec.Raw = NOTHING  # … the state that it starts with, in the codec's tagged form …
     kept_from: int = 0  # … and the first iteration that is kept at all
     boundary: int = 0  # of a loop: the last rollback checkpoint among what it has forgotten
+    took: dict[str, list[int]] = {}  # of a queue wait: the numbers of the messages that it took, by queue
     latest: int = 0  # of a loop: the last place in the order of starts that it has seen
 
     @property

@@ -7,6 +7,7 @@ operation does stands in `durable.engine.operations`, one a file; this is what t
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NoReturn, Protocol
 
@@ -14,8 +15,10 @@ from durable.engine import paths
 from durable.engine.calls import StepCall
 from durable.engine.history import Entry, EntryKind, History
 from durable.engine.interrupts import Diverged, Suspended
+from durable.engine.messages import Sent
 from durable.errors import HistoryDiverged, NestedStep, WrongThread
 
+FOREVER = 253_402_300_799_000  # a moment that never comes: only a message ends the wait
 Drift = Literal["off", "warn", "error"]
 
 
@@ -36,6 +39,12 @@ class Driver(Protocol):
 
     def park(self, until: int, entry: Entry | None = None) -> NoReturn:
         """Record the entry, if any, and suspend until then."""
+
+    def messages(self, queues: Sequence[str] | None, count: int) -> Sequence[Sent]:
+        """The oldest messages that wait in these queues, or in any; at most `count`. They are taken when recorded."""
+
+    def reply(self, message: Sent, response: bytes) -> None:
+        """Let the sender of a message have the response; twice is once."""
 
     def drifted(self, path: str) -> None:
         """The arguments of a recorded step differ from those of its first run (D6)."""
@@ -146,6 +155,10 @@ class Replay:
             raise Diverged(HistoryDiverged(path, f"a {entry.kind}", f"a {kind}"))
         self._visited.add(path)
         return entry
+
+    def has_visited(self, path: str) -> bool:
+        """Whether the code has asked for this recorded operation."""
+        return path in self._visited
 
     def unvisited(self) -> list[str]:
         """What the history has and the code has not asked for yet."""

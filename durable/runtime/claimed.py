@@ -7,8 +7,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from msgspec import json
+
 from durable.engine.history import Entry, EntryKind, History, unpack
 from durable.engine.interrupts import Fault, Interrupt, LeaseLost
+from durable.engine.messages import Sent, message_key, reply_key
 from durable.errors import StoreError
 from durable.runtime import protocol
 from durable.runtime.head import TERMINAL, Head, Status
@@ -50,6 +53,12 @@ class Claimed:
         self._state: bytes | None = None if head.state_at else head.state
         sealed = [entry for segment in self._layout.chain for entry in unpack(segment.entries)]
         self.history = History([*sealed, *self._layout.tail])
+        self._noted: list[Entry] = []
+
+    def note(self, entry: Entry) -> None:
+        """Record an entry with the next checkpoint, whatever that is for."""
+        self._noted.append(entry)
+        self.history.record(entry)
 
     @property
     def state(self) -> bytes:
@@ -58,6 +67,23 @@ class Claimed:
             with machinery():
                 self._state = self._store.kept(self.head.execution_id, self.head.state_at)
         return self._state
+
+    def messages(self, queues: Sequence[str] | None, count: int) -> Sequence[Sent]:
+        """The oldest messages that wait, and that no entry has taken."""
+        arrived, taken = consumed(self.head, self._noted)
+        if self.head.inbox <= arrived:
+            return ()
+        marks = json.decode(taken, type=dict[str, int]) if taken else {}
+        after = None if queues is None else {queue: marks.get(queue, 0) for queue in queues}
+        with machinery():
+            found = self._store.waiting(self.head.execution_id, after, count)
+        fresh = [message for message in found if message.number > marks.get(message.queue, 0)]
+        return sorted(fresh, key=lambda message: message.number)[:count]
+
+    def reply(self, message: Sent, response: bytes) -> None:
+        """Leave the response where the sender of the message looks for it."""
+        with machinery():
+            self._store.keep(self.head.execution_id, reply_key(message.id), response)
 
     def checkpoint(self, wanted: Wanted) -> Head:
         """Record, in one write, what happened and how the execution goes on; returns the head after it (rule 4).
@@ -68,7 +94,9 @@ class Claimed:
         nonce = self._nonces()
         while True:
             before = self.head
-            recorded = [entry for entry in wanted.entries if stands(entry, before, wanted.status)]
+            entries = [*self._noted, *wanted.entries]
+            recorded = [entry for entry in entries if stands(entry, before, wanted.status)]
+            count, taken = consumed(before, recorded)
             state, state_at = self._placed(wanted.state)
             layout = following(self._layout, before, recorded, before.state if state is None else state)
             plan = Plan(
@@ -81,6 +109,8 @@ class Claimed:
                 inbox=wanted.inbox,
                 state=state,
                 state_at=state_at,
+                consumed=count,
+                taken=taken,
             )
             with machinery():
                 if layout.sealed is not None:
@@ -114,6 +144,7 @@ class Claimed:
     def _applied(self, before: Head, head: Head, layout: Layout, recorded: Sequence[Entry], state: bytes) -> None:
         for entry in recorded:
             self.history.record(entry)
+        self._noted = []
         if state:
             self._state = state
         if layout.chain is not self._layout.chain:
@@ -121,6 +152,12 @@ class Claimed:
         self._layout = Layout(layout.chain, layout.tail, layout.packed, layout.segments)
         self.head = head
         unnamed = [segment.key for segment in layout.dropped]
+        unnamed += [
+            message_key(queue, number)
+            for entry in recorded
+            for queue, numbers in entry.took.items()
+            for number in numbers
+        ]
         if before.state_at and before.state_at != head.state_at:
             unnamed.append(before.state_at)
         if unnamed:
@@ -154,6 +191,21 @@ class Claimed:
                     chain = newer
         self._cache.put(head.execution_id, chain)
         return chain
+
+
+def consumed(head: Head, recorded: Sequence[Entry]) -> tuple[int, str]:
+    """How many messages have been taken once these entries are recorded, and up to which number of each queue."""
+    count, taken = head.consumed, taken_of(head)
+    for entry in recorded:
+        for queue, numbers in entry.took.items():
+            count += len(numbers)
+            taken[queue] = max(numbers)
+    return count, json.encode(taken).decode() if taken else ""
+
+
+def taken_of(head: Head) -> dict[str, int]:
+    """Up to which number the messages of each queue have been taken."""
+    return json.decode(head.taken, type=dict[str, int]) if head.taken else {}
 
 
 def stands(entry: Entry, head: Head, wanted: Status) -> bool:

@@ -88,7 +88,7 @@ class Client:
     # --- below -----------------------------------------------------------------------------------------------------
 
     def _handle(self, execution_id: str) -> Execution[Any, Any]:
-        return Execution(execution_id, self._store, self._queue, self._clock, self._registry)
+        return Execution(execution_id, self._store, self._queue, self._clock, self._nonces, self._registry)
 
     def _start(self, workflow: Workflow[Any, Any, Any], input: Any, execution_id: str) -> Execution[Any, Any]:
         head, segment = self._new(workflow, input, execution_id)

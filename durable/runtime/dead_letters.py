@@ -101,7 +101,10 @@ class DeadLetters:
             )
         elif head.status is not Status.FAILING:
             self._send(head, self._clock.now())
-        logger.error("dead letter number %d: the execution is %s", head.dead, head.status, extra=fields(delivery))
+        level = logging.ERROR if head.dead or head.terminal else logging.INFO
+        logger.log(
+            level, "dead letter (%d in a row): the execution is %s", head.dead, head.status, extra=fields(delivery)
+        )
 
     def _send(self, head: Head, now: int) -> None:
         delay = max(0, head.wake - now) / 1000 if head.parked(now) else DELAY

@@ -11,6 +11,7 @@ from durable.engine.history import Entry, EntryKind, EntryStatus
 from durable.engine.interrupts import Suspended
 from durable.engine.keys import forward_key
 from durable.engine.log import ExecutionLog
+from durable.engine.messages import Sent
 from durable.engine.paths import leaf
 from durable.engine.step import Access, Step
 from durable.engine.workflow import Workflow
@@ -44,7 +45,6 @@ class ForwardDriver:
         self._observer = observer
         self._process = process
         self._scratch = scratch
-        self._noted: list[Entry] = []
         self._noted_first = False
         self._events: list[StepEnded] = []
         self._crashed = claimed.head.claims > 1  # an earlier forward claim ended without a checkpoint
@@ -95,9 +95,8 @@ class ForwardDriver:
 
     def note(self, entry: Entry, *, first: bool = False) -> None:
         """Record an entry with the next checkpoint; `first`: with one of its own before a body runs (rule 6)."""
-        self._noted.append(entry)
+        self._claimed.note(entry)
         self._noted_first = self._noted_first or first
-        self._claimed.history.record(entry)
 
     def park(self, until: int, entry: Entry | None = None) -> NoReturn:
         """Suspend until then, or until a message or the execution's own deadline comes."""
@@ -106,17 +105,20 @@ class ForwardDriver:
         wake = min(until, deadline) if deadline else until
         self._leave(Status.WAITING, [entry] if entry else [], wake=wake, inbox=self._claimed.head.inbox)
 
+    def messages(self, queues: Sequence[str] | None, count: int) -> Sequence[Sent]:
+        """Messages that wait."""
+        return self._claimed.messages(queues, count)
+
+    def reply(self, message: Sent, response: bytes) -> None:
+        """Answer the sender of a message."""
+        self._claimed.reply(message, response)
+
     def drifted(self, path: str) -> None:
         """Count a step whose arguments differ from the recorded ones (D6)."""
         head = self._claimed.head
         self._observer.noticed("drift", head.execution_id, head.workflow)
 
     # --- for the executor ------------------------------------------------------------------------------------------
-
-    def noted(self) -> list[Entry]:
-        """Entries that wait for the next checkpoint."""
-        noted, self._noted, self._noted_first = self._noted, [], False
-        return noted
 
     def told(self) -> None:
         """Tell the observer of what has been recorded by now."""
@@ -182,7 +184,8 @@ class ForwardDriver:
 
     def _record(self, entries: Sequence[Entry], state: bytes = b"") -> None:
         """Checkpoint and go on; where a verb came in, the lease has been taken back: suspend."""
-        head = self._claimed.checkpoint(Wanted([*self.noted(), *entries], Status.RUNNING, keep=True, state=state))
+        head = self._claimed.checkpoint(Wanted(entries, Status.RUNNING, keep=True, state=state))
+        self._noted_first = False
         self.told()
         if head.status is not Status.RUNNING:
             self.last = None
@@ -192,7 +195,7 @@ class ForwardDriver:
         self, status: Status, entries: Sequence[Entry] = (), state: bytes = b"", wake: int = 0, inbox: int | None = None
     ) -> NoReturn:
         """Suspend; it is recorded once the user's code has been left."""
-        self.last = Wanted([*self.noted(), *entries], status, wake=wake, inbox=inbox, state=state)
+        self.last = Wanted(entries, status, wake=wake, inbox=inbox, state=state)
         raise Suspended
 
     def _end_process(self, entry: Entry) -> NoReturn:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
+from durable.engine import codec
 from durable.engine.document import Document
 from durable.engine.durations import Duration, seconds
 from durable.engine.history import History, unpack
+from durable.engine.messages import Queue as MessageQueue
+from durable.engine.messages import checked_message_id, checked_queue, fitted
 from durable.errors import ErrorInfo, ExecutionBusy, ExecutionFailed, ExecutionNotFound, InvalidState, StoreError
-from durable.runtime import protocol, wakeups
+from durable.runtime import inbox, protocol, wakeups
 from durable.runtime.continuation import continuation_of
 from durable.runtime.head import AT_REST, ENDING, TERMINAL, Head, Status
 from durable.runtime.history_view import HistoryEntry, RollbackOutcome, moment, rollback_outcome, shown
-from durable.runtime.ports import Clock, Queue, Store, Update
+from durable.runtime.ports import Clock, Nonces, Queue, Store, Update
 from durable.runtime.registry import Registry
 
 if TYPE_CHECKING:
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import TypeVar
 
+    B = TypeVar("B")
+    R = TypeVar("R")
     O = TypeVar("O")
     S = TypeVar("S", default=Any)
 
@@ -41,11 +46,14 @@ MAX_POLL = 2.0
 class Execution(_Typed["O", "S"]):
     """One execution. Each property reads it anew, strongly consistent; ExecutionNotFound when it has gone."""
 
-    def __init__(self, execution_id: str, store: Store, queue: Queue, clock: Clock, registry: Registry) -> None:
+    def __init__(
+        self, execution_id: str, store: Store, queue: Queue, clock: Clock, nonces: Nonces, registry: Registry
+    ) -> None:
         self.id = execution_id
         self._store = store
         self._queue = queue
         self._clock = clock
+        self._nonces = nonces
         self._registry = registry
 
     # --- what it is ------------------------------------------------------------------------------------------------
@@ -129,6 +137,33 @@ class Execution(_Typed["O", "S"]):
                 )
             self._clock.sleep(min(pause, left))
             pause = min(MAX_POLL, pause * 2)
+
+    # --- messages --------------------------------------------------------------------------------------------------
+
+    @overload
+    def send(self, queue: MessageQueue[B, R], body: B, *, wait: Duration, message_id: str | None = None) -> R: ...
+    @overload
+    def send(self, queue: MessageQueue[B, Any], body: B, *, message_id: str | None = None) -> None: ...
+    @overload
+    def send(self, queue: str, body: object, *, wait: Duration | None = None, message_id: str | None = None) -> Any: ...
+    def send(self, queue: Any, body: Any, *, wait: Duration | None = None, message_id: str | None = None) -> Any:
+        """Put a message into one of its queues; with `wait`, wait for the response of `message.complete` (Q3).
+
+        A message sent before the workflow asks for it is kept (Q2). With a `message_id` of yours a repeated send is taken
+        once. Raises InvalidInput when the body does not fit a declared Queue, InvalidState when the execution has ended
+        (Q6), ExecutionBusy when the wait is over.
+        """
+        name = queue.name if isinstance(queue, MessageQueue) else checked_queue(queue)
+        stored = inbox.encoded(body, queue.body if isinstance(queue, MessageQueue) else None, name)
+        head = self._head()
+        identity = self._nonces() if message_id is None else checked_message_id(message_id)
+        inbox.send(self._store, self._queue, self._clock, head, name, stored, identity, own_id=message_id is not None)
+        if wait is None:
+            return None
+        until = self._clock.now() + round(seconds(wait, "send: wait") * 1000)
+        response = codec.decode(inbox.response_to(self._store, self._clock, head, identity, until))
+        reply = queue.reply if isinstance(queue, MessageQueue) else None
+        return response if reply is None else fitted(response, reply)
 
     # --- verbs (protocol rule 7) -----------------------------------------------------------------------------------
 

@@ -32,7 +32,7 @@ from durable.runtime.sizes import MAX_VALUE
 
 logger = logging.getLogger("durable.runtime")
 
-MAX_HOLD = 12 * 3_600_000  # from the receipt: SQS keeps a message invisible no longer
+MAX_HOLD = 12 * 3_600_000 - 60_000  # from the receipt: SQS keeps a message invisible for 12 hours at most
 UNKNOWN_HOLD = 60_000  # a deployment that does not know the workflow may be about to (a rolling deploy)
 TRIES = 5  # claims of one delivery: a wrong hint, and verbs that come in
 
@@ -172,7 +172,7 @@ class Executor:
             output = workflow(context, given.value(workflow.input_type) if given is not None else None)
             if not replay.suspended:
                 replay.finish()
-                return Wanted([*driver.noted(), self._output(output, workflow)], Status.COMPLETED)
+                return Wanted([self._output(output, workflow)], Status.COMPLETED)
         except Suspended:
             return driver.last
         except Diverged as divergence:
@@ -201,11 +201,11 @@ class Executor:
         except Diverged as divergence:
             return self._diverged(divergence, driver)
         cause = records.ending(EntryKind.CAUSE, error, self._clock.now())
-        return Wanted([*driver.noted(), cause], Status.FAILING)
+        return Wanted([cause], Status.FAILING)
 
     def _diverged(self, divergence: Diverged, driver: ForwardDriver) -> Wanted:
         found = records.ending(EntryKind.DIVERGENCE, divergence.error, self._clock.now())
-        return Wanted([*driver.noted(), found], Status.DIVERGED)
+        return Wanted([found], Status.DIVERGED)
 
     def _swallowed(self, driver: ForwardDriver) -> Wanted | None:
         """User code caught the suspension: a failure, and never a success (D8). What had been done is recorded with it."""

@@ -10,8 +10,9 @@ import zlib
 from dataclasses import dataclass
 from enum import StrEnum
 
+from durable.engine.replay import FOREVER as FOREVER
+
 SHARDS = 8  # of the sparse indexes: one partition takes 1,000 writes a second
-FOREVER = 253_402_300_799_000  # a wake time that never comes: only a message wakes the execution
 
 
 class Status(StrEnum):
@@ -58,6 +59,8 @@ class Head:
     wake: int = 0  # parked until then; 0: not parked; FOREVER: until a message comes
     inbox: int = 0  # messages sent to it
     seen: int = 0  # the inbox when it parked
+    consumed: int = 0  # messages that the workflow has taken
+    taken: str = ""  # the number of the last one taken, by queue, as JSON
     due: int = 0  # when the sweeper is to look at it; at a terminal status: when it is purged
     due_shard: str = ""
     list_key: str = ""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from durable.engine.messages import Sent
 from durable.errors import ErrorInfo
 from durable.runtime.continuation import Continuation
 from durable.runtime.head import Head, Status
@@ -29,7 +30,7 @@ class Update:
     """One conditional write of a head: `write` sets fields, `add` counts up.
 
     An empty string or bytes is removed, and so is a zero in a field that may be absent (wake, due, skip_rollback,
-    ended, deadline). Counters are always there, for a comparison with what is absent is false.
+    ended, deadline, run, consumed). Counters are always there, for a comparison with what is absent is false.
     """
 
     execution_id: str
@@ -43,6 +44,22 @@ class Refused:
     """A write whose condition did not hold, with the head as it stands; None when there is no such execution."""
 
     head: Head | None
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """An item of an execution that must not exist yet."""
+
+    key: str
+    value: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """A transaction that did nothing, because of a condition that is not the head's: the index of the write, and why."""
+
+    index: int  # in the puts, then the writes
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +95,23 @@ class Store(Protocol):
     def kept(self, execution_id: str, key: str) -> bytes:
         """The value of such an item, as last written."""
 
+    def together(
+        self, update: Update, puts: Sequence[Put], writes: Sequence[Mapping[str, object]] = ()
+    ) -> Head | Refused | Blocked:
+        """One transaction: the update, items that must not exist yet, and writes to other tables; all of it or nothing.
+
+        `writes` are elements of TransactWriteItems as boto3's client takes them. The head after it; or the refusal, or
+        Blocked when another condition than the head's did not hold.
+        """
+
+    def waiting(self, execution_id: str, after: Mapping[str, int] | None, limit: int) -> Sequence[Sent]:
+        """The oldest messages of each of these queues, numbered above the given; None: of all queues, every one."""
+
     def drop(self, execution_id: str, keys: Sequence[str]) -> None:
         """Delete items of an execution that no head names; those that are gone already are no fault."""
+
+    def find(self, execution_id: str, key: str) -> bytes | None:
+        """The value of an item that may not be there."""
 
     def due(self, shard: str, until: int, limit: int) -> Sequence[tuple[str, int]]:
         """Executions of a shard that are due, soonest first, with their due time; the index may lag behind."""

@@ -31,6 +31,8 @@ class Plan:
     inbox: int | None = None  # parks only if this is still the inbox (rule 5)
     state: bytes | None = None
     state_at: str = ""
+    consumed: int = 0  # messages taken
+    taken: str = ""  # up to which number, by queue
 
 
 def claim(continuation: Continuation, phase: str, message_id: str, nonce: str, now: int, lease: int) -> Update:
@@ -75,6 +77,8 @@ def checkpoint(head: Head, plan: Plan, nonce: str, now: int) -> Update:
         write["lease"] = 0
     if plan.status in (*FORWARD, Status.FAILING, Status.COMPLETED):
         write["claims"] = 1 if keep else 0  # a rollback leaves what it found of the forward claims (rule 9)
+    if plan.consumed:
+        write |= {"consumed": plan.consumed, "taken": plan.taken}
     if plan.state is not None:
         write |= {"state": plan.state, "state_at": plan.state_at}
     write |= due(head, status, wake, now)
@@ -180,6 +184,13 @@ def resume(head: Head, now: int) -> Update:
             "due_shard": shard(head.execution_id) if moment else "",
         },
     )
+
+
+def send(head: Head, now: int) -> Update:
+    """Rule 7: a message comes in. Written together with the message, and only if the inbox is as it was read."""
+    write: dict[str, object] = {} if head.status in AT_REST else {"due": now, "due_shard": shard(head.execution_id)}
+    where = Where(status=frozenset({head.status}), inbox=head.inbox)
+    return Update(head.execution_id, where, write, {"inbox": 1})
 
 
 def bury(head: Head, message_id: str, tail: bytes | None, status: Status, now: int, *, counted: bool) -> Update:

@@ -6,6 +6,7 @@ with its arguments, and stops where the history stops.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from durable.engine.calls import StepCall
@@ -15,6 +16,7 @@ from durable.engine.history import Entry, EntryKind, EntryStatus
 from durable.engine.interrupts import Diverged, Interrupt, Suspended
 from durable.engine.keys import forward_key, rollback_key
 from durable.engine.log import ExecutionLog
+from durable.engine.messages import Sent
 from durable.engine.paths import leaf
 from durable.engine.replay import Replay, Scope, Undoable
 from durable.engine.step import Access, Undo, UndoStatus
@@ -52,6 +54,13 @@ class ReplayOnly:
     def park(self, until: int, entry: Entry | None = None) -> NoReturn:
         """The history stops here."""
         raise Suspended
+
+    def messages(self, queues: Sequence[str] | None, count: int) -> Sequence[Sent]:
+        """Nothing is taken."""
+        return ()
+
+    def reply(self, message: Sent, response: bytes) -> None:
+        """Nothing is sent."""
 
     def drifted(self, path: str) -> None:
         """Arguments are compared in the forward direction."""

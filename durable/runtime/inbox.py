@@ -1,0 +1,77 @@
+"""Sending to an execution: the message is kept with it, in order, from the moment the execution exists (Q2)."""
+
+from __future__ import annotations
+
+import msgspec
+
+from durable.engine import codec
+from durable.engine.messages import Sent, reply_key
+from durable.errors import CodecError, ExecutionBusy, ExecutionNotFound, InvalidInput, InvalidState
+from durable.runtime import protocol
+from durable.runtime.continuation import continuation_of
+from durable.runtime.head import AT_REST, Head
+from durable.runtime.ports import Clock, Put, Queue, Refused, Store
+from durable.runtime.sizes import MAX_VALUE
+
+TRIES = 20  # sends that meet each other
+
+
+def send(
+    store: Store, queue: Queue, clock: Clock, head: Head, name: str, body: bytes, message_id: str, *, own_id: bool
+) -> None:
+    """Put a message into an execution's queue and wake it (protocol rule 7); the same id again is taken once.
+
+    Raises InvalidState for an execution that has ended (Q6).
+    """
+    seen: Head | None = head
+    for _ in range(TRIES):
+        if seen is None:
+            raise ExecutionNotFound(f"there is no execution '{head.execution_id}'")
+        if seen.terminal:
+            raise InvalidState(f"execution '{seen.execution_id}' is {seen.status}: it takes no messages any more")
+        now = clock.now()
+        sent = Sent(id=message_id, queue=name, number=seen.inbox + 1, body=msgspec.Raw(body[1:]), sent=now)
+        puts = [Put(sent.key, msgspec.json.encode(sent))]
+        if own_id:
+            puts.append(Put(f"sent#{message_id}", b"1"))
+        answer = store.together(protocol.send(seen, now), puts)
+        if isinstance(answer, Head):
+            if answer.status not in AT_REST:
+                queue.send(continuation_of(answer))
+            return
+        if isinstance(answer, Refused):
+            seen = answer.head
+        elif own_id and store.find(head.execution_id, f"sent#{message_id}") is not None:
+            return  # it was sent before
+        else:
+            seen = store.read(head.execution_id)
+    raise ExecutionBusy(f"execution '{head.execution_id}' gets messages faster than this one could be sent; try again")
+
+
+def encoded(body: object, annotation: object, name: str) -> bytes:
+    """A message's body for storage; raises InvalidInput that names the field when it does not fit a declared queue."""
+    try:
+        if annotation is not None:
+            codec.check(body, annotation)
+        stored = codec.encode(body)
+    except CodecError as error:
+        raise InvalidInput(f"the message to queue '{name}' can't be stored: {error}", error.path) from error
+    if len(stored) > MAX_VALUE:
+        raise InvalidInput(
+            f"the message to queue '{name}' is {len(stored):,} bytes; at most {MAX_VALUE:,} can be stored"
+        )
+    return stored
+
+
+def response_to(store: Store, clock: Clock, head: Head, message_id: str, until: int) -> bytes:
+    """The response to a message, waited for; raises ExecutionBusy when there is none in time, or never will be."""
+    pause = 0.1
+    while True:
+        response = store.find(head.execution_id, reply_key(message_id))
+        if response is not None:
+            return response
+        left = (until - clock.now()) / 1000
+        if left <= 0:
+            raise ExecutionBusy(f"execution '{head.execution_id}' has not answered message '{message_id}' in time")
+        clock.sleep(min(pause, left))
+        pause = min(2.0, pause * 2)
