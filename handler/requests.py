@@ -5,14 +5,16 @@ from __future__ import annotations
 import base64
 import binascii
 from http import HTTPStatus
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
 import msgspec
-from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 
 from durable.runtime.sizes import MAX_VALUE
 from handler.problems import BadRequest
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 
 T = TypeVar("T")
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 
-from durable.aws.logging import NAME, process_logger, service_logger
+from durable.aws.logging import process_logger, service_logger
 from durable.engine.log import ExecutionLog
 
 
@@ -19,16 +21,6 @@ def service() -> None:
 
 def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-
-
-def start_process() -> None:
-    """Forgets what a process has set up."""
-    configured = logging.getLogger(NAME)
-    for name in ("init", "powertools_handler"):
-        if hasattr(configured, name):
-            delattr(configured, name)
-    configured.handlers.clear()
-    process_logger.cache_clear()
 
 
 @pytest.mark.rule("D12")
@@ -58,30 +50,29 @@ def test_the_keys_of_one_execution_are_not_on_the_lines_of_the_next(capsys: pyte
 
 
 def test_a_warm_process_writes_a_line_once(capsys: pytest.CaptureFixture[str]) -> None:
-    for _ in range(3):
-        service_logger("shop")
+    loggers = {id(service_logger("shop")) for _ in range(3)}
+    assert loggers == {id(process_logger())}
     logging.getLogger("durable.workflow").info("once")
     assert [line["message"] for line in lines(capsys)] == ["once"]
 
 
-def test_lambdas_own_handler_does_not_write_it_again(capsys: pytest.CaptureFixture[str]) -> None:
-    written: list[str] = []
+IN_LAMBDA = """
+import logging, sys
 
-    class Own(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            written.append(record.getMessage())
+logging.root.addHandler(logging.StreamHandler(sys.stderr))  # as Lambda's runtime does before it loads a handler
 
-    handler = Own()
-    logging.root.addHandler(handler)
-    start_process()
-    try:
-        service_logger("shop")
-        logging.getLogger("durable.workflow").warning("ours")
-        logging.getLogger("shop").warning("the user's")
-    finally:
-        logging.root.removeHandler(handler)
-    assert [line["message"] for line in lines(capsys)] == ["ours"]
-    assert written == ["the user's"]
+from durable.aws.logging import service_logger
+
+service_logger("shop")
+logging.getLogger("durable.workflow").warning("ours")
+logging.getLogger("shop").warning("the user's")
+"""
+
+
+def test_lambdas_own_handler_does_not_write_it_again() -> None:
+    process = subprocess.run([sys.executable, "-c", IN_LAMBDA], check=True, capture_output=True, text=True)
+    assert [json.loads(line)["message"] for line in process.stdout.splitlines()] == ["ours"]
+    assert process.stderr.splitlines() == ["the user's"]
 
 
 def test_tests_can_read_the_lines(caplog: pytest.LogCaptureFixture) -> None:
