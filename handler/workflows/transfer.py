@@ -13,7 +13,7 @@ from durable import Context, Retry, Step, Undo, workflow
 from handler.workflows import bank
 from handler.workflows.bank import Booking
 
-BANKS = Retry(4, backoff_base=0.1, backoff_max=2)  # banks have their moments
+BANKS = Retry(3, backoff_base=0.1, backoff_max=5)  # banks have their moments
 
 
 @dataclass(frozen=True)

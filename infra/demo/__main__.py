@@ -10,19 +10,22 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import durable
-from infra.demo.audit import Outcome, audit
+from infra.demo.audit import audit
 from infra.demo.deployment import Deployment, environment
+from infra.demo.ended import Ended
 from infra.demo.kills import Point, plan
 from infra.demo.ledger import Books, Ledger
 from infra.demo.processes import Processes, ProcessFailed
 from infra.demo.progress import progress
-from infra.demo.report import Survived, lines
+from infra.demo.report import figures, kill_checks, verdicts
 from infra.demo.scenario import Scenario
 from infra.demo.supervisor import Transfers, Workers, see_through
-from infra.demo.timeline import telling, timeline, title
+from infra.demo.timeline import timeline, title
+
+LEDGER = "ledger.sqlite"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -46,45 +49,35 @@ def main(arguments: Sequence[str]) -> int:
 def _carry_out(
     scenario: Scenario, points: Sequence[Point], options: argparse.Namespace, directory: Path, processes: Processes
 ) -> bool:
-    (directory / "kills").mkdir()
-    processes.start("banks", "infra.demo.bank", str(directory / "ledger.sqlite"))
-    processes.start("aws", "infra.demo.aws")
-    banks, aws = processes.wait_until_ready("banks", "aws")
-    os.environ.update(environment(aws, banks))
-    deployment = Deployment.create()
-    deployment.save(directory / "deployment.json")
-
-    processes.start("trigger", "infra.demo.trigger", str(directory))
+    deployment = _deploy(directory, processes)
     names = [f"worker-{number}" for number in range(1, options.workers + 1)]
     what = (len(scenario.transfers), options.kills, options.seed)
     workers = Workers(processes, names, [str(directory), *map(str, what)])
     transfers = Transfers(deployment, scenario.transfers)
     with progress() as show:
         see_through(workers, transfers, len(scenario.transfers), show)
-    return _report(scenario, points, workers, deployment, _books(directory / "ledger.sqlite"))
 
-
-def _report(
-    scenario: Scenario, points: Sequence[Point], workers: Workers, deployment: Deployment, books: Books
-) -> bool:
     client = durable.connect(table=deployment.table, queue=deployment.queues["ContinuationQueue"].url)
-    executions = [client.get(transfer.id) for transfer in scenario.transfers]
-    outcomes = {each.id: Outcome(each.status, each.rollback.outcome) for each in executions}
-    rolled_back = [each for each in executions if outcomes[each.id].rolled_back]
-    undone = sum(entry.kind == "rollback" for each in rolled_back for entry in each.history)
-    survived = Survived(points, workers.deaths, workers.accidents, workers.redeliveries, undone)
-
-    for told in ([each for each in executions if outcomes[each.id].completed], rolled_back):
-        if told:
-            _tell(telling(told, workers.deaths), scenario, workers)
-    checks = [*audit(scenario.transfers, outcomes, books), *survived.checks()]
-    print("", *lines(checks, outcomes, survived, books), sep="\n")
+    ended = Ended.read(client, transfers.statuses)
+    for chosen in ended.telling(workers.deaths):
+        print("", title(scenario, chosen), *timeline(client.get(chosen), workers.deaths), sep="\n")
+    books = _books(directory / LEDGER)
+    checks = [*audit(scenario.transfers, ended.outcomes, books), *kill_checks(points, workers)]
+    print("", *verdicts(checks), "", *figures(ended, workers, books), sep="\n")
     return not any(check.faults for check in checks)
 
 
-def _tell(execution: durable.Execution[Any, Any], scenario: Scenario, workers: Workers) -> None:
-    transfer = next(each for each in scenario.transfers if each.id == execution.id)
-    print("", *timeline(execution, title(scenario, transfer), workers.deaths), sep="\n")
+def _deploy(directory: Path, processes: Processes) -> Deployment:
+    """Start the banks, AWS and the event sources, and make the stack."""
+    (directory / "kills").mkdir()
+    processes.start("banks", "infra.demo.bank", str(directory / LEDGER))
+    processes.start("aws", "infra.demo.aws")
+    banks, aws = processes.wait_until_ready("banks", "aws")
+    os.environ.update(environment(aws, banks))
+    deployment = Deployment.create()
+    deployment.save(directory / "deployment.json")
+    processes.start("trigger", "infra.demo.trigger", str(directory))
+    return deployment
 
 
 def _books(path: Path) -> Books:

@@ -14,14 +14,17 @@ from typing import Any, Self
 import boto3
 
 from durable.aws.clock import SystemClock
+from durable.runtime import protocol
 from durable.testing.definitions import FunctionDefinition, functions
 from durable.testing.functions import DeployedFunction
 from durable.testing.invocations import Invocation
 from durable.testing.stack import Queue, Stack
 from durable.testing.template import Template
 
-WORKER_TIMEOUT = timedelta(seconds=5)  # not the template's minute: a kill then costs seconds
-VISIBILITY = 16  # seconds: the worker's timeout, the lease's margin and a second more
+# Not the template's minute and more: a kill then costs seconds.
+WORKER_TIMEOUT = timedelta(seconds=5)
+LEASE_MARGIN = timedelta(seconds=1)  # the margin is for clocks that differ, and here is one clock
+VISIBILITY = WORKER_TIMEOUT + LEASE_MARGIN + timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ class Deployment:
         sqs = boto3.client("sqs")
         stack = Stack.create(Template.load(), boto3.client("dynamodb"), sqs, name="demo")
         url = stack.queues["ContinuationQueue"].url
-        sqs.set_queue_attributes(QueueUrl=url, Attributes={"VisibilityTimeout": str(VISIBILITY)})
+        sqs.set_queue_attributes(QueueUrl=url, Attributes={"VisibilityTimeout": f"{VISIBILITY.seconds}"})
         return cls(stack.region, stack.names, stack.queues)
 
     def save(self, path: Path) -> None:
@@ -62,6 +65,7 @@ class Lambda:
     """Invokes the deployed functions in this process, and stops the process at a function's deadline as Lambda does."""
 
     def __init__(self, deployment: Deployment) -> None:
+        protocol.LEASE_MARGIN = LEASE_MARGIN // timedelta(milliseconds=1)
         template = Template.load()
         self.clock = SystemClock()
         self._functions = {

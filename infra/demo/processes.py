@@ -69,8 +69,11 @@ class Processes:
     def wait_until_ready(self, *names: str) -> list[str]:
         """Wait until processes that serve do so; their URLs."""
         urls: dict[str, str] = {}
-        while len(urls) < len(names):
-            report = self._reports.get(timeout=READY_WITHIN)
+        while waiting := [name for name in names if name not in urls]:
+            try:
+                report = self._reports.get(timeout=READY_WITHIN)
+            except Empty:
+                raise ProcessFailed(f"not ready after {READY_WITHIN:.0f} s: {', '.join(waiting)}") from None
             if report.kind != "ready":
                 raise ProcessFailed(f"{report.process} did not start:\n{self.last_words(report.process)}")
             urls[report.process] = report.value

@@ -3,50 +3,45 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from infra.demo.audit import Check, Outcome
+from infra.demo.audit import Check
+from infra.demo.ended import Ended
 from infra.demo.kills import Kind, Point
 from infra.demo.ledger import Books
-from infra.demo.supervisor import Death
+from infra.demo.supervisor import Workers
 
 MOST_FAULTS = 10  # of one check that are printed
 
 
-@dataclass(frozen=True, slots=True)
-class Survived:
-    """What the transfers went through."""
-
-    planned: Sequence[Point]
-    deaths: Sequence[Death]
-    accidents: Sequence[str]
-    redeliveries: int
-    rollbacks: int  # steps that were undone
-
-    def checks(self) -> list[Check]:
-        """The demo proves nothing if its workers did not die, or died of something else."""
-        died = {death.point for death in self.deaths}
-        missing = [f"nobody was killed at {point}" for point in self.planned if point not in died]
-        return [
-            Check(f"{len(self.planned)} workers were killed where the plan says", tuple(missing)),
-            Check("no process ended in any other way", tuple(self.accidents)),
-        ]
+def kill_checks(planned: Sequence[Point], workers: Workers) -> list[Check]:
+    """The demo proves nothing if its workers did not die, or died of something else."""
+    died = {death.point for death in workers.deaths}
+    missing = [f"nobody was killed at {point}" for point in planned if point not in died]
+    return [
+        Check(f"{len(planned)} workers were killed where the plan says", tuple(missing)),
+        Check("no process ended in a way that nobody planned", tuple(workers.accidents)),
+    ]
 
 
-def lines(checks: Sequence[Check], outcomes: Mapping[str, Outcome], survived: Survived, books: Books) -> list[str]:
-    completed = sum(outcome.completed for outcome in outcomes.values())
-    rolled_back = sum(outcome.rolled_back for outcome in outcomes.values())
-    kinds = Counter(death.point.kind for death in survived.deaths)
+def verdicts(checks: Sequence[Check]) -> list[str]:
+    """A line for each check, and below it what is wrong."""
+    return [line for check in checks for line in _verdict(check)]
+
+
+def figures(ended: Ended, workers: Workers, books: Books) -> list[str]:
+    """What there was to survive."""
+    completed = sum(outcome.completed for outcome in ended.outcomes.values())
+    rolled_back = sum(outcome.rolled_back for outcome in ended.outcomes.values())
+    kinds = Counter(death.point.kind for death in workers.deaths)
     killed = ", ".join(f"{kinds[kind]} {kind}" for kind in Kind)
     return [
-        *(line for check in checks for line in _verdict(check)),
-        "",
         f"transfers     {completed} completed, {rolled_back} rolled back",
-        f"killed        {len(survived.deaths)} workers by SIGKILL: {killed}",
-        f"redelivered   {survived.redeliveries} messages",
-        f"rolled back   {survived.rollbacks} steps",
-        f"booked        {len(books.bookings)} times, {books.calls - books.keys} repeated calls booked nothing more",
+        f"killed        {len(workers.deaths)} workers by SIGKILL: {killed}",
+        *([f"timed out     {workers.timeouts} invocations"] if workers.timeouts else []),
+        f"redelivered   {workers.redeliveries} messages",
+        f"rolled back   {ended.undone} steps",
+        f"booked        {len(books.bookings)} times; {books.calls - books.keys} repeated calls booked nothing more",
     ]
 
 

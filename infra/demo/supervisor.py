@@ -7,11 +7,12 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from signal import SIGKILL
+from signal import SIGALRM, SIGKILL
 from typing import TYPE_CHECKING, Any
 
 import boto3
 
+from durable.aws.process import STATUS as GAVE_UP
 from infra.demo.deployment import Deployment
 from infra.demo.kills import Kind, Moment, Point
 from infra.demo.processes import Processes, ProcessFailed, Report
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
 OPEN_AT_ONCE = 24  # transfers; a queue of moto gets slow when it is long
-LOOK = 0.5  # seconds between two looks at how far they are
+LOOK = 0.8  # seconds between two looks at how far they are
 PATIENCE = 60.0  # seconds without any transfer's end after which there will be none
 CLOSED = frozenset({"completed", "failed", "cancelled", "terminated", "diverged"})
 
@@ -44,6 +45,7 @@ class Workers:
         self.deaths: list[Death] = []
         self.accidents: list[str] = []  # ends that nobody planned
         self.redeliveries = 0
+        self.timeouts = 0
         self._processes = processes
         self._names = names
         self._arguments = arguments
@@ -67,12 +69,18 @@ class Workers:
             case "redelivery":
                 self.redeliveries += 1
             case "ended":
-                if report.value != -SIGKILL:
-                    words = self._processes.last_words(report.process)
-                    self.accidents.append(f"{report.process} ended with status {report.value}:\n{words}")
-                if report.process not in self._names:
-                    raise ProcessFailed(self.accidents[-1])
-                self._start(report.process)
+                self._ended(report.process, report.value)
+
+    def _ended(self, process: str, status: int) -> None:
+        """Start it again; a process ends well when it is killed, and when it gives up or is stopped for want of time."""
+        words = f"{process} ended with status {status}:\n{self._processes.last_words(process)}"
+        if process not in self._names:
+            raise ProcessFailed(words)
+        if status in (-SIGALRM, GAVE_UP):
+            self.timeouts += 1
+        elif status != -SIGKILL:
+            self.accidents.append(words)
+        self._start(process)
 
 
 class Transfers:

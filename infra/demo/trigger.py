@@ -15,7 +15,7 @@ from durable.testing.sources.stream import StreamReader
 from infra.demo.deployment import Deployment, Lambda
 from infra.demo.reports import Reports
 
-PAUSE = 0.2  # seconds between two looks at the stream
+PAUSE = 0.4  # seconds between two looks at the stream
 SWEEP = timedelta(seconds=5)  # not the template's five minutes
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -18,7 +19,9 @@ from infra.demo.reports import Reports
 from infra.demo.scenario import Scenario
 
 FUNCTIONS = ("Worker", "Start", "DeadLetters")
-IDLE = 0.1  # seconds; the poll itself never waits, or it would block all
+# Seconds. A poll itself never waits: it would block all that moto serves.
+IDLE = 0.1  # when there was nothing to do
+ASIDE = 0.5  # between two looks at the queues beside the continuations'
 
 
 def main(directory: Path, transfers: int, kills: int, seed: int) -> None:
@@ -33,8 +36,14 @@ def main(directory: Path, transfers: int, kills: int, seed: int) -> None:
         QueuePoller(source, deployment.queue(source.queue), deployment.region, sqs, mail, runtime.invoke, nullcontext)
         for source in map(runtime.source, FUNCTIONS)
     ]
+    continuations, *others = pollers
+    looked = 0.0
     while True:
-        if not sum(deliver(poller, switch, reports) for poller in pollers):
+        turn = [continuations]
+        if time.monotonic() - looked > ASIDE:
+            looked = time.monotonic()
+            turn += others
+        if not sum(deliver(poller, switch, reports) for poller in turn):
             runtime.clock.sleep(IDLE)
 
 
