@@ -1,0 +1,111 @@
+"""The table of deliveries, row by row (protocol rule 3)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from msgspec.structs import replace as changed
+
+from durable.runtime.delivery import Action, Ruling, rule
+from durable.runtime.head import AT_REST, FORWARD, FOREVER, TERMINAL, Head, Status
+from tests.runtime.heads import EARLIER, LATER, NOW, delivery, head
+
+ENDED = "the execution has ended"
+MOVED_ON = "the execution has moved on"
+HELD = "another invocation holds the execution"
+MAY_HAVE_DIED = "the invocation that moved it on may have died before it sent the continuation"
+MESSAGES = [(4, "mine"), (4, "another"), (5, "mine"), (5, "another"), (6, "mine"), (6, "another")]
+
+pytestmark = pytest.mark.rule("E3", "E6")
+
+
+@pytest.mark.parametrize("message", MESSAGES)
+def test_absent(message: tuple[int, str]) -> None:
+    assert rule(None, delivery(*message), NOW) == Ruling(Action.DELETE, ENDED)
+
+
+@pytest.mark.parametrize("message", MESSAGES)
+@pytest.mark.parametrize("status", sorted(TERMINAL))
+@pytest.mark.parametrize("lease", [0, LATER])
+def test_terminal(status: Status, message: tuple[int, str], lease: int) -> None:
+    assert rule(head(status=status, lease=lease), delivery(*message), NOW) == Ruling(Action.DELETE, ENDED)
+
+
+@pytest.mark.parametrize("standing", [head(), head(lease=LATER), head(status=Status.PAUSED), head(wake=LATER)])
+@pytest.mark.parametrize("message_id", ["mine", "another"])
+def test_newer_than_the_head(standing: Head, message_id: str) -> None:
+    ruling = rule(standing, delivery(6, message_id), NOW)
+    assert ruling == Ruling(Action.DELETE, "the message is of an earlier execution of this id")
+
+
+@pytest.mark.parametrize("standing", [head(), head(lease=LATER), head(status=Status.PAUSED), head(wake=LATER)])
+def test_older_and_not_mine(standing: Head) -> None:
+    assert rule(standing, delivery(4, "another"), NOW) == Ruling(Action.DELETE, MOVED_ON)
+
+
+@pytest.mark.parametrize("status", sorted(set(Status) - TERMINAL))
+def test_lease_held_and_older_mine(status: Status) -> None:
+    standing = head(status=status, lease=LATER)
+    assert rule(standing, delivery(4, "mine"), NOW) == Ruling(Action.HOLD, HELD, LATER)
+
+
+@pytest.mark.parametrize("status", sorted(AT_REST))
+def test_at_rest_and_older_mine(status: Status) -> None:
+    assert rule(head(status=status), delivery(4, "mine"), NOW) == Ruling(Action.DELETE, f"the execution is {status}")
+
+
+@pytest.mark.parametrize("standing", [head(), head(lease=NOW), head(wake=LATER), head(wake=FOREVER)])
+def test_older_mine(standing: Head) -> None:
+    assert rule(standing, delivery(4, "mine"), NOW) == Ruling(Action.RESEND, MAY_HAVE_DIED)
+
+
+@pytest.mark.parametrize("message_id", ["mine", "another"])
+@pytest.mark.parametrize("status", sorted(set(Status) - TERMINAL))
+def test_lease_held_and_current(status: Status, message_id: str) -> None:
+    standing = head(status=status, lease=LATER, wake=LATER + 1)
+    assert rule(standing, delivery(5, message_id), NOW) == Ruling(Action.HOLD, HELD, LATER)
+
+
+@pytest.mark.parametrize("message_id", ["mine", "another"])
+@pytest.mark.parametrize("status", sorted(AT_REST))
+def test_at_rest_and_current(status: Status, message_id: str) -> None:
+    standing = head(status=status, wake=LATER)
+    assert rule(standing, delivery(5, message_id), NOW) == Ruling(Action.DELETE, f"the execution is {status}")
+
+
+def test_parked_without_a_wake_time_and_nothing_new() -> None:
+    standing = head(status=Status.WAITING, wake=FOREVER, inbox=2, seen=2)
+    assert rule(standing, delivery(5, "another"), NOW) == Ruling(Action.DELETE, "the execution waits for a message")
+
+
+@pytest.mark.parametrize("status", [Status.WAITING, Status.ROLLING_BACK])
+@pytest.mark.parametrize("message_id", ["mine", "another"])
+def test_parked_and_not_due(status: Status, message_id: str) -> None:
+    standing = head(status=status, wake=LATER)
+    assert rule(standing, delivery(5, message_id), NOW) == Ruling(Action.HOLD, "the execution sleeps", LATER)
+
+
+@pytest.mark.parametrize("message_id", ["mine", "another"])
+@pytest.mark.parametrize(
+    "standing",
+    [
+        *(head(status=status) for status in sorted(FORWARD)),
+        head(status=Status.FAILING),
+        head(status=Status.CANCELLING),
+        head(status=Status.ROLLING_BACK),
+        head(status=Status.WAITING, wake=NOW),
+        head(status=Status.WAITING, wake=LATER, inbox=3, seen=2),
+        head(status=Status.WAITING, wake=FOREVER, inbox=3, seen=2),
+        head(lease=NOW),
+        head(lease=EARLIER),
+    ],
+)
+def test_claim(standing: Head, message_id: str) -> None:
+    assert rule(standing, delivery(5, message_id), NOW) == Ruling(Action.CLAIM, "")
+
+
+def test_what_a_message_says_beside_its_revision_decides_nothing() -> None:
+    honest = delivery(5, "another")
+    lying = replace(honest, continuation=changed(honest.continuation, workflow="other", version=9, phase="rollback"))
+    assert rule(head(), lying, NOW) == rule(head(), honest, NOW)
