@@ -11,6 +11,7 @@ from botocore.exceptions import EndpointConnectionError
 from durable.aws.clients import Clients
 from durable.aws.dynamodb import DynamoStore
 from durable.aws.faults import CONFLICT_ATTEMPTS, ItemTooLarge
+from durable.aws.table import head_item
 from durable.errors import StoreError
 from durable.runtime.head import FORWARD, Head, Status, list_key, shard
 from durable.runtime.ports import Refused, Segment, Update, Where
@@ -377,6 +378,18 @@ def test_a_transaction_that_was_cancelled_by_another_is_tried_again(store: Dynam
     with answered(clients.dynamodb(), "TransactWriteItems", CANCELLED):
         assert store.create(NEW, FIRST) is None
     assert store.read("order-1") == NEW
+
+
+@pytest.mark.rule("E2")
+def test_a_transaction_that_was_refused_is_not_tried_again_whatever_else_met_it(
+    store: DynamoStore, clients: Clients, pauses: list[float]
+) -> None:
+    refused = {"Code": "ConditionalCheckFailed", "Item": head_item(NEW)}
+    reasons = [refused, {"Code": "TransactionConflict"}]
+    cancelled = failure("TransactionCanceledException", CancellationReasons=reasons)
+    with answered(clients.dynamodb(), "TransactWriteItems", cancelled):
+        assert store.create(NEW, FIRST) == NEW
+    assert pauses == []
 
 
 @pytest.mark.rule("D9")

@@ -109,6 +109,10 @@ def test_a_flush_counts_nothing_again(observer: MetricsObserver, capsys: pytest.
     observer.flush()
     observer.flush()
     assert len(written(capsys)) == 1
+    observer.execution_started("order-2", "checkout")
+    observer.flush()
+    (line,) = written(capsys)
+    assert values(line) == {"workflow": "checkout", "service": "shop", "ExecutionsStarted": [1.0]}
 
 
 def test_a_thousand_steps_in_one_invocation_lose_nothing(

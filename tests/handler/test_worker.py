@@ -8,6 +8,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+import boto3
 import pytest
 
 from durable.aws.metrics import MetricsObserver
@@ -83,6 +84,19 @@ def test_a_fault_of_the_machinery_returns_the_message_and_raises_nothing(durable
     invocation = durable.invoke("Worker", batch("continuation", continuation(workflow="ping")))
     assert invocation.answer == {"batchItemFailures": [{"itemIdentifier": "message-0"}]}
     assert durable.get("order-1").status == "pending"
+
+
+@pytest.mark.rule("E6")
+def test_a_fault_of_ours_returns_the_message_alone_and_raises_nothing(
+    durable: Harness, batch: Batch, caplog: pytest.LogCaptureFixture
+) -> None:
+    item = {"pk": {"S": "order-1"}, "sk": {"S": "head"}, "status": {"S": "of another age"}}
+    boto3.client("dynamodb").put_item(TableName=durable.stack.tables["Table"].name, Item=item)
+    durable.start(ping, execution_id="order-2")
+    event = batch("continuation", continuation(), continuation("order-2", workflow="ping"))
+    assert durable.invoke("Worker", event).answer == {"batchItemFailures": [{"itemIdentifier": "message-0"}]}
+    assert durable.get("order-2").status == "completed"
+    assert "of another age" in caplog.text
 
 
 @pytest.mark.rule("E6")
