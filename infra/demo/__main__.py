@@ -22,6 +22,7 @@ from infra.demo.processes import Processes, ProcessFailed
 from infra.demo.progress import progress
 from infra.demo.report import figures, kill_checks, verdicts
 from infra.demo.scenario import Scenario
+from infra.demo.screen import say
 from infra.demo.supervisor import Transfers, Workers, see_through
 from infra.demo.timeline import timeline, title
 
@@ -30,19 +31,20 @@ LEDGER = "ledger.sqlite"
 
 def main(arguments: Sequence[str]) -> int:
     """0 only when the audit holds."""
-    options = _options(arguments)
-    scenario = Scenario.load(options.transfers)
-    points = plan(scenario, options.kills, options.seed)
+    options, scenario, points = _options(arguments)
     began = time.monotonic()
-    print(f"{len(scenario.transfers)} transfers, {options.workers} workers, {options.kills} kills, seed {options.seed}")
+    say(f"{len(scenario.transfers)} transfers, {options.workers} workers, {options.kills} kills, seed {options.seed}")
     signal.signal(signal.SIGTERM, _end)  # as Ctrl-C does: what was started is ended first
     with TemporaryDirectory(prefix="durable-demo-") as name, Processes(Path(name)) as processes:
         try:
             holds = _carry_out(scenario, points, options, Path(name), processes)
         except ProcessFailed as failure:
-            print(failure, file=sys.stderr)
+            say(f"FAILED  {failure}")
             holds = False
-    print(f"\n{'The audit holds' if holds else 'THE AUDIT DOES NOT HOLD'}, after {time.monotonic() - began:.0f} s")
+    say(
+        "",
+        f"{'The audit holds' if holds else 'FAILED: the audit does not hold'}, after {time.monotonic() - began:.0f} s",
+    )
     return 0 if holds else 1
 
 
@@ -60,10 +62,10 @@ def _carry_out(
     client = durable.connect(table=deployment.table, queue=deployment.queues["ContinuationQueue"].url)
     ended = Ended.read(client, transfers.statuses)
     for chosen in ended.telling(workers.deaths):
-        print("", title(scenario, chosen), *timeline(client.get(chosen), workers.deaths), sep="\n")
+        say("", title(scenario, chosen), *timeline(client.get(chosen), workers.deaths))
     books = _books(directory / LEDGER)
     checks = [*audit(scenario.transfers, ended.outcomes, books), *kill_checks(points, workers)]
-    print("", *verdicts(checks), "", *figures(ended, workers, books), sep="\n")
+    say("", *verdicts(checks), "", *figures(ended, workers, books))
     return not any(check.faults for check in checks)
 
 
@@ -88,13 +90,21 @@ def _books(path: Path) -> Books:
         ledger.close()
 
 
-def _options(arguments: Sequence[str]) -> argparse.Namespace:
+def _options(arguments: Sequence[str]) -> tuple[argparse.Namespace, Scenario, list[Point]]:
+    """What was asked for, the transfers, and the plan of kills; ends when that can't be."""
     parser = argparse.ArgumentParser(prog="python -m infra.demo", description=__doc__)
     parser.add_argument("--seed", type=int, default=1, help="of the plan of kills")
     parser.add_argument("--transfers", type=int, default=200, help="how many of the 200 in transfers.json")
     parser.add_argument("--workers", type=int, default=3, help="processes that run the handlers")
     parser.add_argument("--kills", type=int, default=24, help="SIGKILLs of workers")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    scenario = Scenario.load(max(0, options.transfers))
+    if options.workers < 1 or not scenario.transfers:
+        parser.error("at least one worker and one transfer are needed")
+    try:
+        return options, scenario, plan(scenario, options.kills, options.seed)
+    except ValueError as error:
+        parser.error(str(error))
 
 
 def _end(number: int, frame: object) -> NoReturn:

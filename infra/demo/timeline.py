@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from typing import Any
 
 from durable import Execution, HistoryEntry
@@ -14,12 +15,16 @@ Event = tuple[float, str]  # seconds since the epoch, and what happened then
 
 def timeline(execution: Execution[Any, Any], deaths: Iterable[Death]) -> list[str]:
     """A line for each thing that happened, with the seconds since the start."""
-    began = execution.created_at.timestamp()
-    events = sorted([*_recorded(execution.history), *_died(execution.id, deaths)])
-    lines = [f"{at - began:8.2f} s   {what}" for at, what in events]
+    died = [death for death in deaths if death.point.transfer == execution.id]
     error = execution.error
     end = f"{execution.status}, and rolled back; it failed for: {error.message}" if error else execution.status
-    return [*lines, f"             = {end}"]
+    return [*moments(execution.created_at, execution.history, died), f"             = {end}"]
+
+
+def moments(start: datetime, history: Iterable[HistoryEntry], deaths: Iterable[Death]) -> list[str]:
+    """What was recorded and who died, in the order in which it happened."""
+    began = start.timestamp()
+    return [f"{at - began:8.2f} s   {what}" for at, what in sorted([*_recorded(history), *_died(deaths)])]
 
 
 def title(scenario: Scenario, transfer_id: str) -> str:
@@ -37,8 +42,7 @@ def _recorded(history: Iterable[HistoryEntry]) -> Iterator[Event]:
         yield (entry.ended_at or entry.started_at).timestamp(), f"{name:12} {entry.status}{attempts}{error}"
 
 
-def _died(transfer: str, deaths: Iterable[Death]) -> Iterator[Event]:
+def _died(deaths: Iterable[Death]) -> Iterator[Event]:
     for death in deaths:
-        if death.point.transfer == transfer:
-            point = death.point
-            yield death.at, f"SIGKILL      {death.worker} dies {point.kind}, {point.moment} {point.call}"
+        point = death.point
+        yield death.at, f"SIGKILL      {death.worker} dies {point.kind}, {point.moment} {point.call}"
