@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Column
 
 EVERY = 2.0  # seconds between two lines
 
@@ -26,8 +27,8 @@ class Tally:
 
     def __str__(self) -> str:
         return (
-            f"completed {self.completed:3}   rolled back {self.rolled_back:3}   open {self.open:3}   "
-            f"killed {self.kills:2}   redelivered {self.redeliveries:3}"
+            f"completed {self.completed:3}  rolled back {self.rolled_back:2}  open {self.open:2}  "
+            f"killed {self.kills:2}  redelivered {self.redeliveries:2}"
         )
 
 
@@ -43,8 +44,8 @@ def progress() -> Iterator[Show]:
 
 @contextmanager
 def _bar() -> Iterator[Show]:
-    columns = (BarColumn(bar_width=30), MofNCompleteColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns) as bar:
+    seconds = TimeElapsedColumn(Column(min_width=7))
+    with Progress(seconds, TextColumn("{task.description}"), BarColumn(None), expand=True) as bar:
         task = bar.add_task("starting", total=None)
 
         def show(tally: Tally) -> None:

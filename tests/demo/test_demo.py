@@ -33,7 +33,7 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path) -> None:
     environment = {"TMPDIR": str(tmp_path), "PATH": ""}
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, env=environment) as demo:
         assert demo.stdout
-        while "open   6" not in demo.stdout.readline():
+        while "open  6" not in demo.stdout.readline():
             pass
         demo.send_signal(signal.SIGINT)
         demo.stdout.read()  # closes when the demo has, and each process that it started

@@ -69,4 +69,4 @@ def test_a_check_that_fails_is_told_with_its_faults_and_not_with_hundreds_of_the
 
 def test_the_progress_is_one_line() -> None:
     tally = Tally(total=200, completed=93, rolled_back=25, open=24, kills=11, redeliveries=14)
-    assert str(tally) == "completed  93   rolled back  25   open  24   killed 11   redelivered  14"
+    assert str(tally) == "completed  93  rolled back 25  open 24  killed 11  redelivered 14"
