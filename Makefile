@@ -39,3 +39,5 @@ lock:  ## write the hashed requirements (needs uv)
 
 clean:
 	rm -rf $(VENV) .aws-sam .mypy_cache .ruff_cache .hypothesis .demo
+
+include infra/sam.mk

@@ -10,7 +10,7 @@ from pynamodb.expressions.condition import Condition
 from pynamodb.expressions.update import Action
 
 from durable.aws.table import HeadItem, is_absent
-from durable.runtime.head import Status
+from durable.runtime.head import FOREVER, Status
 from durable.runtime.ports import Update, Where
 
 
@@ -47,6 +47,13 @@ def lease_is_over(now: int) -> Condition:
 def may_wake(now: int) -> Condition:
     """It is not parked, or its wake time has come, or a message has come since it parked."""
     return either(HeadItem.wake.does_not_exist(), HeadItem.wake <= now, HeadItem.inbox > HeadItem.seen)
+
+
+def sleeps_for_ever(asleep: bool) -> Condition:
+    """It is parked with no wake time, or it is not."""
+    if asleep:
+        return HeadItem.wake == FOREVER
+    return either(HeadItem.wake.does_not_exist(), HeadItem.wake < FOREVER)
 
 
 def is_due_at(moment: int) -> Condition:
@@ -98,6 +105,8 @@ def _demanded(where: Where) -> Iterator[Condition]:
         yield HeadItem.fence == where.fence
     if where.inbox is not None:
         yield HeadItem.inbox == where.inbox
+    if where.asleep is not None:
+        yield sleeps_for_ever(where.asleep)
     if where.due is not None:
         yield is_due_at(where.due)
     if where.free_at is not None:

@@ -38,6 +38,8 @@ class Wanted:
     wake: int = 0  # park until then
     inbox: int | None = None  # park only if this is still the inbox
     state: bytes = b""  # the changed document
+    mark: Entry | None = None  # of the body that is about to run; not recorded when a verb takes the lease back first
+    ran: bool = False  # the entries hold the outcome of a body
 
 
 class Claimed:
@@ -94,8 +96,7 @@ class Claimed:
         nonce = self._nonces()
         while True:
             before = self.head
-            entries = [*self._noted, *wanted.entries]
-            recorded = [entry for entry in entries if stands(entry, before, wanted.status)]
+            recorded = self._recorded(wanted)
             count, taken = consumed(before, recorded)
             state, state_at = self._placed(wanted.state)
             layout = following(self._layout, before, recorded, before.state if state is None else state)
@@ -109,6 +110,7 @@ class Claimed:
                 inbox=wanted.inbox,
                 state=state,
                 state_at=state_at,
+                ran=wanted.ran,
                 consumed=count,
                 taken=taken,
             )
@@ -129,6 +131,13 @@ class Claimed:
                 raise InboxChanged
 
     # --- below -----------------------------------------------------------------------------------------------------
+
+    def _recorded(self, wanted: Wanted) -> list[Entry]:
+        """The entries that stand under the status as it is now."""
+        status, _ = protocol.settled_status(self.head, wanted.status)
+        mark = [] if wanted.mark is None or status is not wanted.status else [wanted.mark]
+        entries = [*self._noted, *wanted.entries, *mark]
+        return [entry for entry in entries if stands(entry, self.head, wanted.status)]
 
     def _placed(self, state: bytes) -> tuple[bytes | None, str]:
         """Where a changed document goes: onto the head when it is small, else into an item of its own."""

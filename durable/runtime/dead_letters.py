@@ -13,6 +13,7 @@ from durable.errors import ErrorInfo, StoreError
 from durable.runtime import protocol, records
 from durable.runtime.continuation import Delivery, continuation_of
 from durable.runtime.delivery import Action, Verdict, rule
+from durable.runtime.execution import read_history
 from durable.runtime.executor import fields
 from durable.runtime.head import ENDING, Head, Status
 from durable.runtime.ports import Clock, ExecutionEnded, Observer, Queue, Refused, Store, Update
@@ -76,7 +77,7 @@ class DeadLetters:
         if dead < (CRASHES if head.claims else LETTERS):
             return protocol.bury(head, delivery.message_id, None, head.status, now, counted=True)
         if head.status in ENDING:
-            end = Status.CANCELLED if head.status is Status.CANCELLING else Status.FAILED
+            end = self._end(head)
             entry = Entry(
                 path="",
                 kind=EntryKind.ROLLBACK,
@@ -91,6 +92,12 @@ class DeadLetters:
             entry = records.ending(EntryKind.CAUSE, POISONED, now)
         tail = pack([*unpack(head.tail), entry])
         return protocol.bury(head, delivery.message_id, tail, end, now, counted=True)
+
+    def _end(self, head: Head) -> Status:
+        """How an execution ends whose rollback can't be finished: as its cause says."""
+        cause = read_history(self._store, head)[1].cause
+        cancelled = head.status is Status.CANCELLING or (cause is not None and cause.path == records.CANCELLATION)
+        return Status.CANCELLED if cancelled else Status.FAILED
 
     def _tell(self, head: Head, delivery: Delivery) -> None:
         self._observer.noticed("dead_letter", head.execution_id, head.workflow)

@@ -69,7 +69,7 @@ class ForwardDriver:
         if not self._budget.allows(call.timeout):
             self._leave(Status.RUNNING)
         if self._noted_first:
-            self._record([])
+            self._record()
         while True:
             entry = self._marked(call, entry)
             entry, result = self._attempt(call, entry)
@@ -78,19 +78,19 @@ class ForwardDriver:
             if isinstance(result, Retrying):
                 if not self._budget.can_wait(result.wait):
                     self._leave(Status.WAITING, [entry], result.state, wake=entry.until)
-                self._record([entry], result.state)
+                self._record([entry], result.state, ran=True)
                 self._clock.sleep(result.wait)
             elif self._budget.spent():
                 self._leave(Status.RUNNING, [entry], result.state)
             else:
-                self._record([entry], result.state)
+                self._record([entry], result.state, ran=True)
                 return entry
 
     def exhaust(self, call: StepCall, recorded: Entry) -> Entry:
         """Record that crashes used the attempts up (S4)."""
         entry = records.exhausted(recorded, self._clock.now())
         self._events.append(records.event(self._claimed.head, entry, entry.charged, 0.0))
-        self._record([entry])
+        self._record([entry], ran=True)
         return entry
 
     def note(self, entry: Entry, *, first: bool = False) -> None:
@@ -133,7 +133,7 @@ class ForwardDriver:
         if not (self._crashed or entry.crashed or call.at_most_once):
             return entry
         marked = records.marked(entry, self._clock.now(), crashed=self._crashed or entry.crashed)
-        self._record([marked])
+        self._record(mark=marked)
         self._crashed = False
         return marked
 
@@ -182,20 +182,26 @@ class ForwardDriver:
             )
             self._leave(Status.FAILING, [*entries, records.ending(EntryKind.CAUSE, error, now)])
 
-    def _record(self, entries: Sequence[Entry], state: bytes = b"") -> None:
-        """Checkpoint and go on; where a verb came in, the lease has been taken back: suspend."""
-        head = self._claimed.checkpoint(Wanted(entries, Status.RUNNING, keep=True, state=state))
+    def _record(
+        self, entries: Sequence[Entry] = (), state: bytes = b"", *, mark: Entry | None = None, ran: bool = False
+    ) -> None:
+        """Checkpoint and go on; where a verb came in, the lease is given back instead: suspend."""
+        wanted = Wanted(entries, Status.RUNNING, keep=True, state=state, mark=mark, ran=ran)
+        head = self._claimed.checkpoint(wanted)
         self._noted_first = False
         self.told()
-        if head.status is not Status.RUNNING:
-            self.last = None
-            raise Suspended
+        if head.status is Status.RUNNING:
+            return
+        if head.lease:  # the verb came after the write, whose answer was lost
+            self._claimed.checkpoint(Wanted((), Status.RUNNING))
+        self.last = None
+        raise Suspended
 
     def _leave(
         self, status: Status, entries: Sequence[Entry] = (), state: bytes = b"", wake: int = 0, inbox: int | None = None
     ) -> NoReturn:
         """Suspend; it is recorded once the user's code has been left."""
-        self.last = Wanted(entries, status, wake=wake, inbox=inbox, state=state)
+        self.last = Wanted(entries, status, wake=wake, inbox=inbox, state=state, ran=bool(entries) and inbox is None)
         raise Suspended
 
     def _end_process(self, entry: Entry) -> NoReturn:
@@ -205,7 +211,7 @@ class ForwardDriver:
         nobody has been sent a continuation yet.
         """
         try:
-            self._record([entry])
+            self._record([entry], ran=True)
         finally:
             self._process.exit()
         raise Suspended

@@ -176,7 +176,7 @@ class Execution(_Typed["O", "S"]):
         head = self._change(
             "cancel", self._cancellable, lambda seen: protocol.cancel(seen, self._clock.now(), rollback=rollback)
         )
-        if head is not None:
+        if head.status is Status.CANCELLING:  # by this call, or by one whose caller may have died before it sent
             self._queue.send(continuation_of(head))
 
     def terminate(self) -> None:
@@ -190,16 +190,15 @@ class Execution(_Typed["O", "S"]):
     def resume(self) -> None:
         """Go on where it was paused, or, after a deploy that mends the code, where it diverged (E7, D6)."""
         head = self._change("resume", self._resumable, lambda seen: protocol.resume(seen, self._clock.now()))
-        if head is not None:
-            wakeups.send_resumed(self._queue, head, self._clock.now())
+        wakeups.send_resumed(self._queue, head, self._clock.now())
 
     # --- below -----------------------------------------------------------------------------------------------------
 
     def _cancellable(self, head: Head) -> bool:
-        if head.status in (*ENDING, Status.CANCELLED):
+        if head.status is Status.CANCELLED:
             return False
         self._refuse_terminal(head, "cancelled")
-        return True
+        return head.status not in ENDING
 
     def _terminable(self, head: Head) -> bool:
         if head.status is Status.TERMINATED:
@@ -223,15 +222,19 @@ class Execution(_Typed["O", "S"]):
         if head.terminal:
             raise InvalidState(f"execution '{self.id}' is {head.status}: it can't be {verb}")
 
-    def _change(self, verb: str, applies: Callable[[Head], bool], make: Callable[[Head], Update]) -> Head | None:
-        """Write a verb; read again whenever something changed in between. None when there is nothing to do."""
+    def _change(self, verb: str, applies: Callable[[Head], bool], make: Callable[[Head], Update]) -> Head:
+        """Write a verb, and read again whenever something changed in between; the head after it, or as it may stay."""
+        refused_at = -1
         for _ in range(20):
             seen = self._head()
+            if refused_at >= 0 and seen.revision > refused_at and verb == "resume" and seen.status not in AT_REST:
+                return seen  # resumed: by this call, whose answer was lost, or by another
             if not applies(seen):
-                return None
+                return seen
             answer = self._store.update(make(seen))
             if isinstance(answer, Head):
                 return answer
+            refused_at = seen.revision
         raise ExecutionBusy(f"execution '{self.id}' changed faster than it could be told to {verb}; try again")
 
     def _head(self) -> Head:

@@ -23,7 +23,7 @@ from durable.runtime.claimed import Claimed, InboxChanged, Wanted
 from durable.runtime.continuation import Delivery, continuation_of
 from durable.runtime.delivery import Action, Ruling, Verdict, rule
 from durable.runtime.driver import ForwardDriver
-from durable.runtime.head import ENDING, Head, Status
+from durable.runtime.head import AT_REST, Head, Status
 from durable.runtime.memory import SegmentCache, VarsCache
 from durable.runtime.ports import Clock, ExecutionEnded, Nonces, Observer, Process, Queue, Store
 from durable.runtime.registry import Registry
@@ -89,7 +89,7 @@ class Executor:
             answer = self._store.update(protocol.claim(continuation, phase, delivery.message_id, nonce, now, lease))
             head = answer if isinstance(answer, Head) else answer.head
             if head is not None and head.nonce == nonce:  # claimed now, or by an earlier try whose answer was lost
-                return self._advance(head, delivery, remaining)
+                return self._advance(head, phase, delivery, remaining)
             ruling = rule(head, delivery, now)
             if head is None or ruling.action is not Action.CLAIM:
                 return self._obey(ruling, delivery, head)
@@ -118,17 +118,22 @@ class Executor:
 
     # --- a claimed execution ---------------------------------------------------------------------------------------
 
-    def _advance(self, head: Head, delivery: Delivery, remaining: Callable[[], float]) -> Verdict:
+    def _advance(self, head: Head, phase: str, delivery: Delivery, remaining: Callable[[], float]) -> Verdict:
+        if head.terminal:  # terminated before the claim's answer
+            return Verdict.DELETE
         workflow = self._registry.find(head.workflow, head.version)
         if workflow is None:  # the message's hint was of an earlier execution of this id
             self._notice("unknown_workflow", delivery)
             return Verdict.RETURN
         claimed = Claimed(self._store, self._clock, self._nonces, self._segments, head)
         budget = Budget(self._settings, remaining)
-        if head.status in ENDING:
-            Rollback(
-                claimed, workflow, budget, self._clock, self._observer, self._process, self._vars.of(head.execution_id)
-            ).run()
+        if phase != head.phase or head.status in AT_REST:
+            claimed.checkpoint(
+                Wanted((), Status.RUNNING)
+            )  # a verb came in before the claim's answer: give the lease back
+        elif phase == "rollback":
+            scratch = self._vars.of(head.execution_id)
+            Rollback(claimed, workflow, budget, self._clock, self._observer, self._process, scratch).run()
         else:
             self._forward(claimed, workflow, budget)
         after = claimed.head

@@ -21,6 +21,7 @@ class Where:
     fence: int | None = None  # is this
     inbox: int | None = None  # is this
     due: int | None = None  # is this
+    asleep: bool | None = None  # parked with no wake time, or not
     free_at: int | None = None  # no lease is held at this time
     unparked_at: int | None = None  # not parked, or its wake time has come, or a message has
 
@@ -124,7 +125,10 @@ class Queue(Protocol):
     """Delivers continuations: at least once, in any order, sometimes late. Raises StoreError when out of reach."""
 
     def send(self, continuation: Continuation, delay: float = 0) -> None:
-        """Deliver it after `delay` seconds; a longer delay than the queue can hold is delivered early."""
+        """Deliver it after `delay` seconds; a longer delay than the queue can keep is delivered early."""
+
+    def forget(self, continuation: Continuation) -> None:
+        """Take back what was sent to come much later, where that can be done; nothing happens if it is not there."""
 
     def hold(self, receipt: str, seconds: float) -> None:
         """Keep a delivered message invisible for that long; it is then delivered again."""

@@ -31,6 +31,7 @@ class Plan:
     inbox: int | None = None  # parks only if this is still the inbox (rule 5)
     state: bytes | None = None
     state_at: str = ""
+    ran: bool = False  # it records the outcome of a body
     consumed: int = 0  # messages taken
     taken: str = ""  # up to which number, by queue
 
@@ -68,7 +69,7 @@ def checkpoint(head: Head, plan: Plan, nonce: str, now: int) -> Update:
         "nonce": nonce,
         "dead": 0,
         "wake": wake,
-        "seen": head.seen if plan.inbox is None else plan.inbox,
+        "seen": plan.inbox if plan.inbox is not None else head.inbox if wake else head.seen,
         "tail": plan.tail,
         "segment": plan.segment,
         "segments": plan.segments,
@@ -76,7 +77,7 @@ def checkpoint(head: Head, plan: Plan, nonce: str, now: int) -> Update:
     if not keep:
         write["lease"] = 0
     if plan.status in (*FORWARD, Status.FAILING, Status.COMPLETED):
-        write["claims"] = 1 if keep else 0  # a rollback leaves what it found of the forward claims (rule 9)
+        write["claims"] = claims_after(head, plan, keep=keep, taken_back=status is not plan.status)
     if plan.consumed:
         write |= {"consumed": plan.consumed, "taken": plan.taken}
     if plan.state is not None:
@@ -92,6 +93,16 @@ def checkpoint(head: Head, plan: Plan, nonce: str, now: int) -> Update:
         ),
         write,
     )
+
+
+def claims_after(head: Head, plan: Plan, *, keep: bool, taken_back: bool) -> int:
+    """The forward claims whose bodies are not accounted for (rules 4 and 9); a rollback claim leaves them as they are.
+
+    A verb that takes the lease back before this invocation ran a body leaves those that the claim found.
+    """
+    if taken_back and not plan.ran:
+        return max(0, head.claims - 1)
+    return 1 if keep else 0
 
 
 def settled_status(head: Head, wanted: Status) -> tuple[Status, str]:
@@ -135,12 +146,16 @@ def fresh_enough(head: Head, status: Status, now: int) -> bool:
 
 
 def cancel(head: Head, now: int, *, rollback: bool) -> Update:
-    """Rule 7: end with rollback, once what runs is settled. Lease, fence and revision are not touched."""
+    """Rule 7: end with rollback, once what runs is settled. Lease and fence are not touched.
+
+    The revision is: messages of a paused execution are deleted, and one that is being deleted must not claim it again.
+    """
     return Update(
         head.execution_id,
-        Where(status=FORWARD | AT_REST),
+        Where(status=FORWARD | AT_REST, revision=head.revision),
         {
             "status": Status.CANCELLING,
+            "revision": head.revision + 1,
             "resume_to": "",
             "skip_rollback": 0 if rollback else 1,
             "wake": 0,
@@ -187,10 +202,17 @@ def resume(head: Head, now: int) -> Update:
 
 
 def send(head: Head, now: int) -> Update:
-    """Rule 7: a message comes in. Written together with the message, and only if the inbox is as it was read."""
+    """Rule 7: a message comes in. Written together with the message, and only if the inbox is as it was read.
+
+    One that slept without a wake time gets a new revision: its messages are deleted, and one that is being deleted must
+    not claim it again.
+    """
+    asleep = head.wake == FOREVER
     write: dict[str, object] = {} if head.status in AT_REST else {"due": now, "due_shard": shard(head.execution_id)}
-    where = Where(status=frozenset({head.status}), inbox=head.inbox)
-    return Update(head.execution_id, where, write, {"inbox": 1})
+    where = Where(
+        status=frozenset({head.status}), inbox=head.inbox, asleep=asleep, revision=head.revision if asleep else None
+    )
+    return Update(head.execution_id, where, write, {"inbox": 1, "revision": 1} if asleep else {"inbox": 1})
 
 
 def bury(head: Head, message_id: str, tail: bytes | None, status: Status, now: int, *, counted: bool) -> Update:
