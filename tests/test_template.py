@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from durable.aws.metrics import _EXECUTIONS, _NOTICES, _ROLLBACKS, _STEPS
 from durable.testing.definitions import QueueSource, ScheduleSource, StreamSource, functions
 from durable.testing.patterns import matches
 from durable.testing.template import FUNCTION, Template
 
 ROOT = Path(__file__).parent.parent
+KEY = "arn:aws:kms:us-east-1:123456789012:key/0"
 LEASE_MARGIN = 10  # seconds that a lease outlives its invocation's deadline
 TIMEOUTS = ("30", "60", "120", "300", "600", "900")
 
@@ -184,15 +188,56 @@ def test_the_table_keeps_its_data_and_shows_both_images(template: Template) -> N
     assert template.document["Resources"]["Table"]["DeletionPolicy"] == "RetainExceptOnCreate"
 
 
-def test_no_policy_has_a_wildcard(template: Template) -> None:
+@pytest.mark.parametrize("transport", ["sqs", "eventbridge"])
+def test_no_policy_has_a_wildcard_but_for_the_names_of_schedules_which_are_hashes(transport: str) -> None:
+    template = Template.load(ROOT / "template.yaml", {"Transport": transport, "KmsKeyArn": KEY})
     wild = [
-        (role, text)
+        (role, statement["Action"], text)
         for role, statement in statements(template)
         for text in [*statement["Action"], statement["Resource"]]
         if "*" in text
     ]
 
-    assert wild == []
+    schedules = "arn:<AWS::Partition>:scheduler:<AWS::Region>:<AWS::AccountId>:schedule/<ScheduleGroup>/*"
+    both = ["scheduler:CreateSchedule", "scheduler:DeleteSchedule"]
+    assert wild == [
+        ("WorkerRole", both, schedules),
+        ("ApiRole", both, schedules),
+        ("DeadLettersRole", ["scheduler:CreateSchedule"], schedules),
+    ]
+
+
+def test_a_role_is_passed_to_the_scheduler_alone(template: Template) -> None:
+    passed = [
+        (role, statement["Resource"], statement["Condition"])
+        for role, statement in statements(template)
+        if "iam:PassRole" in statement["Action"]
+    ]
+
+    only = {"StringEquals": {"iam:PassedToService": "scheduler.amazonaws.com"}}
+    assert passed == [(role, "<ScheduleRole.Arn>", only) for role in ("WorkerRole", "ApiRole", "DeadLettersRole")]
+
+
+@pytest.mark.parametrize("transport", ["sqs", "eventbridge"])
+def test_who_only_sends_without_delay_may_use_the_transport_and_nothing_else(transport: str) -> None:
+    template = Template.load(ROOT / "template.yaml", {"Transport": transport})
+    to_bus = ("events:PutEvents", "<Bus.Arn>")
+    to_queue = ("sqs:SendMessage", "<ContinuationQueue.Arn>")
+    allowed: dict[str, set[tuple[str, str]]] = {}
+    for role, statement in statements(template):
+        found = allowed.setdefault(role, set())
+        found |= {(action, statement["Resource"]) for action in statement["Action"]} & {to_bus, to_queue}
+
+    one = {to_bus} if transport == "eventbridge" else {to_queue}
+    assert allowed == {
+        "WorkerRole": {to_bus, to_queue},  # bodies publish events of their own
+        "ApiRole": {to_queue} | one,
+        "StartRole": one,
+        "TerminalFailureRole": one,
+        "DeadLettersRole": {to_queue},
+        "SweeperRole": one,
+        "ScheduleRole": {to_queue},
+    }
 
 
 def test_every_function_has_a_role_of_its_own_and_no_managed_policy(template: Template) -> None:
@@ -223,7 +268,13 @@ def test_every_function_has_the_same_environment(template: Template) -> None:
         assert definition.environment == {
             "DURABLE_TABLE": "<Table>",
             "DURABLE_QUEUE": "<ContinuationQueue>",
+            "DURABLE_QUEUE_ARN": "<ContinuationQueue.Arn>",
             "DURABLE_REJECTED_QUEUE": "<RejectedQueue>",
+            "DURABLE_TRANSPORT": "sqs",
+            "DURABLE_BUS": "<Bus>",
+            "DURABLE_SCHEDULE_GROUP": "<ScheduleGroup>",
+            "DURABLE_SCHEDULE_ROLE": "<ScheduleRole.Arn>",
+            "DURABLE_BUCKET": "<PayloadBucket>",
             "DURABLE_STEPS": "1",
             "DURABLE_INLINE_WAIT": "1",
             "DURABLE_DRIFT": "off",
@@ -244,6 +295,18 @@ def test_http_callers_are_authorised_by_iam(template: Template) -> None:
     (route,) = resolved(template, "AWS::ApiGatewayV2::Route").values()
 
     assert (route["RouteKey"], route["AuthorizationType"]) == ("$default", "AWS_IAM")
+    assert "AuthorizerId" not in route
+    assert resolved(template, "AWS::ApiGatewayV2::Authorizer") == {}
+
+
+def test_http_callers_bring_a_jwt_where_there_is_an_issuer() -> None:
+    issuer = {"JwtIssuer": "https://login.example.com/", "JwtAudience": "orders"}
+    template = Template.load(ROOT / "template.yaml", issuer)
+    (route,) = resolved(template, "AWS::ApiGatewayV2::Route").values()
+    (authorizer,) = resolved(template, "AWS::ApiGatewayV2::Authorizer").values()
+
+    assert (route["AuthorizationType"], route["AuthorizerId"]) == ("JWT", "<HttpAuthorizer>")
+    assert authorizer["JwtConfiguration"] == {"Issuer": "https://login.example.com/", "Audience": "orders"}
 
 
 def test_every_function_and_the_layer_are_built_by_a_target_of_the_makefile(template: Template) -> None:
@@ -262,3 +325,197 @@ def test_logs_are_kept_for_a_limited_time(template: Template) -> None:
 
     assert {f"{name}Log" for name in resolved(template, FUNCTION)} == set(groups)
     assert all(group["RetentionInDays"] == 30 for group in groups.values())
+
+
+# --- the transport, long waits, starts -------------------------------------------------------------------------------
+
+
+def test_the_bus_delivers_to_the_queue_only_where_it_is_the_transport(template: Template) -> None:
+    assert resolved(template, "AWS::Events::Rule") == {}
+    assert resolved(template, "AWS::SQS::QueuePolicy") == {}
+
+    (rule,) = resolved(
+        Template.load(ROOT / "template.yaml", {"Transport": "eventbridge"}), "AWS::Events::Rule"
+    ).values()
+    assert rule == {
+        "EventBusName": "<Bus>",
+        "EventPattern": {"source": ["durable"], "detail-type": ["continuation"]},
+        "Targets": [
+            {
+                "Id": "continuations",
+                "Arn": "<ContinuationQueue.Arn>",
+                "InputPath": "$.detail",
+                "RetryPolicy": {"MaximumEventAgeInSeconds": 86400, "MaximumRetryAttempts": 185},
+                "DeadLetterConfig": {"Arn": "<DeadLetterQueue.Arn>"},
+            }
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    ("parameters", "rule", "queues"),
+    [
+        ({"Transport": "eventbridge"}, "ContinuationRule", {"ContinuationQueue", "DeadLetterQueue"}),
+        ({"StartEventPattern": "{}", "StartEventWorkflow": "checkout"}, "StartRule", {"StartQueue", "RejectedQueue"}),
+    ],
+)
+def test_a_rule_and_no_other_may_put_events_into_its_queue_and_its_dead_letters(
+    parameters: dict[str, str], rule: str, queues: set[str]
+) -> None:
+    template = Template.load(ROOT / "template.yaml", parameters)
+    allowed = {}
+    for policy in resolved(template, "AWS::SQS::QueuePolicy").values():
+        (queue,) = policy["Queues"]
+        allowed[queue] = policy["PolicyDocument"]["Statement"]
+
+    assert allowed == {
+        f"<{queue}>": [
+            {
+                "Effect": "Allow",
+                "Principal": {"Service": "events.amazonaws.com"},
+                "Action": "sqs:SendMessage",
+                "Resource": f"<{queue}.Arn>",
+                "Condition": {"ArnEquals": {"aws:SourceArn": f"<{rule}.Arn>"}},
+            }
+        ]
+        for queue in queues
+    }
+
+
+def test_the_scheduler_acts_for_this_deployments_schedules_alone(template: Template) -> None:
+    (trust,) = resolved(template, "AWS::IAM::Role")["ScheduleRole"]["AssumeRolePolicyDocument"]["Statement"]
+
+    assert trust == {
+        "Effect": "Allow",
+        "Principal": {"Service": "scheduler.amazonaws.com"},
+        "Action": "sts:AssumeRole",
+        "Condition": {
+            "StringEquals": {"aws:SourceAccount": "<AWS::AccountId>"},
+            "ArnEquals": {"aws:SourceArn": "<ScheduleGroup.Arn>"},
+        },
+    }
+
+
+def test_an_event_starts_a_workflow_whose_execution_has_its_id() -> None:
+    parameters = {
+        "StartEventPattern": '{"source": ["shop"]}',
+        "StartEventWorkflow": "checkout",
+        "StartEventInputPath": "$.detail.order",
+    }
+    (rule,) = resolved(Template.load(ROOT / "template.yaml", parameters), "AWS::Events::Rule").values()
+
+    (target,) = rule["Targets"]
+    assert (rule["EventBusName"], rule["EventPattern"]) == ("default", '{"source": ["shop"]}')
+    assert target["Arn"] == "<StartQueue.Arn>"
+    assert target["InputTransformer"] == {
+        "InputPathsMap": {"id": "$.id", "input": "$.detail.order"},
+        "InputTemplate": '{"workflow": "checkout", "execution_id": "<id>", "input": <input>}',
+    }
+
+
+def test_a_tick_starts_a_workflow_whose_execution_has_its_time() -> None:
+    parameters = {
+        "StartSchedule": "cron(0 6 * * ? *)",
+        "StartScheduleWorkflow": "report",
+        "StartScheduleInput": '{"of": "yesterday"}',
+    }
+    template = Template.load(ROOT / "template.yaml", parameters)
+    (schedule,) = resolved(template, "AWS::Scheduler::Schedule").values()
+
+    assert (schedule["ScheduleExpression"], schedule["ScheduleExpressionTimezone"]) == ("cron(0 6 * * ? *)", "UTC")
+    assert json.loads(schedule["Target"]["Input"]) == {
+        "workflow": "report",
+        "execution_id": "report-<aws.scheduler.scheduled-time>",
+        "input": {"of": "yesterday"},
+    }
+
+
+# --- what is encrypted, and what an operator sees -------------------------------------------------------------------
+
+
+def test_the_bucket_is_private_encrypted_and_spoken_to_over_tls(template: Template) -> None:
+    (bucket,) = resolved(template, "AWS::S3::Bucket").values()
+    (policy,) = resolved(template, "AWS::S3::BucketPolicy").values()
+    (statement,) = policy["PolicyDocument"]["Statement"]
+
+    assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}
+    (encryption,) = bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+    assert encryption["ServerSideEncryptionByDefault"] == {"SSEAlgorithm": "AES256"}
+    assert (statement["Effect"], statement["Action"], statement["Condition"]) == (
+        "Deny",
+        "s3:*",
+        {"Bool": {"aws:SecureTransport": "false"}},
+    )
+    assert statement["Resource"] == ["<PayloadBucket.Arn>", "<PayloadBucket.Arn>/*"]
+    (lifecycle,) = bucket["LifecycleConfiguration"]["Rules"]
+    assert "ExpirationInDays" not in lifecycle  # an execution may live for years
+
+
+def test_a_key_of_the_users_encrypts_everything_and_every_function_may_use_it() -> None:
+    template = Template.load(ROOT / "template.yaml", {"KmsKeyArn": KEY})
+    (table,) = resolved(template, "AWS::DynamoDB::Table").values()
+    (bucket,) = resolved(template, "AWS::S3::Bucket").values()
+    (bus,) = resolved(template, "AWS::Events::EventBus").values()
+    queues = resolved(template, "AWS::SQS::Queue").values()
+    logs = resolved(template, "AWS::Logs::LogGroup").values()
+
+    assert table["SSESpecification"] == {"SSEEnabled": True, "SSEType": "KMS", "KMSMasterKeyId": KEY}
+    (encryption,) = bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+    assert encryption["ServerSideEncryptionByDefault"] == {"SSEAlgorithm": "aws:kms", "KMSMasterKeyID": KEY}
+    assert bus["KmsKeyIdentifier"] == KEY
+    assert {queue["KmsMasterKeyId"] for queue in queues} == {KEY}
+    assert all("SqsManagedSseEnabled" not in queue for queue in queues)
+    assert {group["KmsKeyId"] for group in logs} == {KEY}
+    users = [role for role, each in statements(template) if each["Action"] == ["kms:Decrypt", "kms:GenerateDataKey"]]
+    assert sorted(users) == sorted(resolved(template, "AWS::IAM::Role"))
+
+
+def nested(template: Template, name: str) -> Template:
+    """A nested template with the parameters that the template gives it."""
+    properties = resolved(template, "AWS::CloudFormation::Stack")[name]
+    return Template.load(ROOT / properties["TemplateURL"], properties["Parameters"])
+
+
+def test_there_is_an_alarm_for_all_that_needs_a_person(template: Template) -> None:
+    alarms = resolved(nested(template, "Alarms"), "AWS::CloudWatch::Alarm")
+    watched = {
+        name: (alarm.get("MetricName") or alarm["Metrics"][0]["Expression"], alarm["Threshold"])
+        for name, alarm in alarms.items()
+    }
+
+    assert watched == {
+        "DeadLetterAlarm": ("NumberOfMessagesReceived", 0),
+        "OldestContinuationAlarm": ("ApproximateAgeOfOldestMessage", 3600),
+        "RollbackFailedAlarm": (
+            "SELECT SUM(RollbacksFailed) FROM \"Durable\" WHERE service = '<AWS::StackName>'",
+            0,
+        ),
+        "ThrottleAlarm": ("SUM(METRICS())", 0),
+        "RejectedAlarm": ("ApproximateNumberOfMessagesVisible", 0),
+    }
+    assert all("AlarmActions" not in alarm for alarm in alarms.values())
+
+
+def test_alarms_are_told_to_the_topic_that_is_given() -> None:
+    topic = "arn:aws:sns:us-east-1:123456789012:oncall"
+    template = Template.load(ROOT / "template.yaml", {"AlarmTopicArn": topic})
+    alarms = resolved(nested(template, "Alarms"), "AWS::CloudWatch::Alarm").values()
+
+    assert [(alarm["AlarmActions"], alarm["OKActions"]) for alarm in alarms] == [([topic], [topic])] * 5
+
+
+def test_throttles_of_every_function_are_watched(template: Template) -> None:
+    alarm = resolved(nested(template, "Alarms"), "AWS::CloudWatch::Alarm")["ThrottleAlarm"]
+    watched = [metric["MetricStat"]["Metric"]["Dimensions"][0]["Value"] for metric in alarm["Metrics"][1:]]
+
+    assert watched == [f"<{name}>" for name in resolved(template, FUNCTION)]
+
+
+def test_the_dashboard_shows_metrics_that_are_written(template: Template) -> None:
+    (dashboard,) = resolved(nested(template, "Dashboard"), "AWS::CloudWatch::Dashboard").values()
+    body = dashboard["DashboardBody"]
+
+    assert len(json.loads(body)["widgets"]) == 7
+    written = {*_STEPS.values(), *_EXECUTIONS.values(), *_ROLLBACKS.values(), *_NOTICES.values()}
+    searched = set(re.findall(r"MetricName=(\w+)", body))
+    assert searched - {"ExecutionsStarted", "StepDuration"} <= written

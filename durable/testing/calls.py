@@ -14,6 +14,7 @@ from durable.testing.invocations import Invocation, Invocations, ProcessDied
 from durable.testing.mail import Mail
 from durable.testing.metering import Meter
 from durable.testing.permissions import Permissions
+from durable.testing.sources.timers import Timers
 from durable.testing.units import Units
 from durable.testing.watch import Watch
 from durable.testing.wire import Answer, Answered, Request, Send, answer_of
@@ -67,6 +68,7 @@ class Traffic:
         self._mail = mail
         self._meter = meter
         self._watch = watch
+        self.timers: Timers | None = None
         self._local = threading.local()
         self._one_at_a_time = threading.RLock()  # moto's transactions lose writes of other threads
 
@@ -127,6 +129,8 @@ class Traffic:
         answer = answer_of(response)
         self._mail.after(request, answer)
         self._watch.after(request, answer)
+        if self.timers is not None:
+            self.timers.after(request, answer)
         return response, answer
 
     def _record(

@@ -114,12 +114,12 @@ def _source(function: str, event: str, kind: str, properties: Mapping[str, Any])
             )
         case "Schedule" | "ScheduleV2":
             expression = properties.get("Schedule") or properties["ScheduleExpression"]
-            return ScheduleSource(function, f"{function}{event}", _rate(expression), properties.get("Input"))
+            return ScheduleSource(function, f"{function}{event}", rate(expression), properties.get("Input"))
         case _:
             raise ConfigurationError(f"the function {function} has an event of type {kind}, which nothing here sends.")
 
 
-def _rate(expression: str) -> timedelta:
+def rate(expression: str) -> timedelta:
     """The period of rate(5 minutes)."""
     match expression.removeprefix("rate(").removesuffix(")").split():
         case [count, ("minute" | "minutes" | "hour" | "hours" | "day" | "days") as unit] if count.isdigit():

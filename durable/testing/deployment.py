@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from datetime import datetime
 from functools import cache
@@ -25,14 +25,14 @@ from durable.testing.runner import Build, Processes, Runner, Wiring
 from durable.testing.sources.queue import QueuePoller
 from durable.testing.sources.schedule import Schedule
 from durable.testing.sources.stream import StreamReader
-from durable.testing.stack import Stack
+from durable.testing.sources.timers import Timers
+from durable.testing.stack import ACCOUNT, Queue, Stack
 from durable.testing.template import Template
 from durable.testing.units import Item
 from durable.testing.watch import Watch
 from durable.testing.wire import tapped
 
 REGION = "us-east-1"
-ACCOUNT = "123456789012"  # moto's
 LIMIT = 100_000  # invocations of one harness, after which a run is taken to be endless
 
 ENVIRONMENT: Mapping[str, str | None] = {
@@ -76,7 +76,13 @@ class Deployment:
             opening.enter_context(installed(ENVIRONMENT))
             opening.enter_context(emulated())
             opening.enter_context(self.clock)
-            self.stack = Stack.create(self._template, _client("dynamodb"), _client("sqs"))
+            self.stack = Stack.create(
+                self._template,
+                _client("dynamodb"),
+                _client("sqs"),
+                events=_client("events"),
+                scheduler=_client("scheduler"),
+            )
             self._assemble()
             opening.enter_context(tapped(self.traffic.carry))
             self._open = opening.pop_all()
@@ -92,11 +98,12 @@ class Deployment:
     def _assemble(self) -> None:
         self.meter = Meter(self.stack.tables, read_item)
         self.watch = Watch(self.meter, read_item)
-        self.mail = Mail(self.clock, self.stack.queues)
+        self.mail = Mail(self.clock, self.stack.queues, read_queue)
         self.permissions = Permissions(self._template, self.stack)
         self.traffic = Traffic(
             self.clock, self.invocations, self.permissions, self.faults, self.mail, self.meter, self.watch
         )
+        self.timers = self.traffic.timers = self._timers()
         self.functions = {
             definition.id: DeployedFunction(
                 definition, REGION, self._template.path.parent, self.clock, dict(self._overrides)
@@ -108,6 +115,12 @@ class Deployment:
             self.functions, self.invocations, self.processes, self.traffic.recorded, limit=lambda: self.limit
         )
         self.pump = self._pump()
+
+    def _timers(self) -> Timers:
+        timers = Timers(self.clock, self.stack.queues, _client("sqs"), _client("scheduler"), self.traffic.unrecorded)
+        for settings in self.stack.schedules:
+            timers.add((settings.get("GroupName", "default"), settings["Name"]), settings)
+        return timers
 
     def _pump(self) -> Pump:
         queues, streams, schedules = [], [], []
@@ -126,7 +139,7 @@ class Deployment:
                     )
                 case ScheduleSource():
                     schedules.append(Schedule(source, REGION, self.clock, invoke, began=self.clock.now()))
-        return Pump(self.clock, self.mail, self.watch, queues, streams, schedules)
+        return Pump(self.clock, self.mail, self.watch, queues, streams, schedules, self.timers)
 
 
 @cache
@@ -144,3 +157,11 @@ def read_item(table: str, key: Item) -> Item | None:
 
     item = dynamodb_backends[ACCOUNT][REGION].get_item(table, dict(key))
     return None if item is None else {name: value.to_json() for name, value in item.attrs.items()}
+
+
+def read_queue(queue: Queue) -> Iterator[tuple[str, str]]:
+    """The ids and bodies of the messages in a queue as moto has it, without a call."""
+    from moto.sqs.models import sqs_backends
+
+    for message in sqs_backends[ACCOUNT][REGION].queues[queue.name]._messages:
+        yield message.id, message.body

@@ -17,6 +17,7 @@ def emulated() -> Iterator[None]:
         mends.enter_context(mock_aws())
         _show_on_time(mends)
         _serialise_quickly(mends)
+        _follow_input_paths(mends)
         mends.enter_context(patch("botocore.endpoint.time", _NoWait))
         yield
 
@@ -54,3 +55,21 @@ def _serialise_quickly(mends: ExitStack) -> None:
         return slowly(serializer, value, key, shape)
 
     mends.enter_context(patch.object(ResponseSerializer, "get_value", get_value))
+
+
+def _follow_input_paths(mends: ExitStack) -> None:
+    """A rule whose target has an input path delivers that part of the event; moto delivers all of it."""
+    from moto.events.models import Rule
+
+    put_targets = Rule.put_targets
+
+    def put(rule: Any, targets: list[dict[str, Any]]) -> None:
+        put_targets(rule, [_with_transformer(target) for target in targets])
+
+    mends.enter_context(patch.object(Rule, "put_targets", put))
+
+
+def _with_transformer(target: dict[str, Any]) -> dict[str, Any]:
+    if "InputPath" not in target:
+        return target
+    return {**target, "InputTransformer": {"InputPathsMap": {"part": target["InputPath"]}, "InputTemplate": "<part>"}}

@@ -22,6 +22,7 @@ from durable.testing.permissions import Permissions
 from durable.testing.pump import SWEEPER
 from durable.testing.runner import EndlessRun
 from durable.testing.sources.queue import Batch
+from durable.testing.sources.timers import Timer
 from durable.testing.stack import Stack
 from durable.testing.template import FUNCTION, Template
 
@@ -139,6 +140,11 @@ class Harness(Client):
     def sent(self) -> Sequence[Message]:
         """Every message that was sent to any queue, in order."""
         return self._deployment.mail.sent
+
+    @property
+    def schedules(self) -> Sequence[Timer]:
+        """The schedules of EventBridge Scheduler that will fire, soonest first."""
+        return self._deployment.timers.pending()
 
     def duplicate(self, message: Message, delay: timedelta | float = 0) -> Message:
         """The message (waiting, delivered or deleted) is delivered once more after the delay, under its own id."""

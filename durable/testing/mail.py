@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,6 +11,13 @@ from durable.testing.stack import Queue
 from durable.testing.wire import Answer, Answered, Request
 
 _COPY = "copy-"  # how the receipt handles of copies begin
+
+Look = Callable[[Queue], Iterable[tuple[str, str]]]
+"""What is in a queue: ids and bodies."""
+
+
+def _unseen(queue: Queue) -> Iterable[tuple[str, str]]:
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +46,7 @@ class Mail:
 
     clock: Clock
     queues: Mapping[str, Queue]
+    look: Look = _unseen  # where messages arrive by other ways than calls
     sent: list[Message] = field(default_factory=list)  # every message ever sent, in order
     duplicates: int = 0  # how many copies each message that is sent from now on gets
     _waiting: dict[tuple[str, int], Message] = field(default_factory=dict)  # by message id and number of the copy
@@ -91,9 +99,11 @@ class Mail:
         """Takes note of what the call did."""
         if answer.error is not None:
             return
-        if request.service == "events":  # a rule may have put a message into any queue
-            for queue in self.queues:
-                self.expect(queue)
+        if request.operation == "PutEvents":  # a rule may have put a message into any queue
+            for queue in self.queues.values():
+                for identity, body in self.look(queue):
+                    if (identity, 0) not in self._waiting:
+                        self._arrived(queue, identity, body, {}, queue.delay)
         if request.service != "sqs":
             return
         parameters = request.parameters
@@ -117,21 +127,18 @@ class Mail:
                     for message in self.waiting(queue_purged.id):
                         self._forget(message)
 
-    def expect(self, queue: str) -> None:
-        """Something may be in the queue that was not seen on its way: it is looked at once."""
-        now = self.clock.now()
-        self._keep(Message(queue, f"unseen-{queue}", "", {}, now, now))
-
     def _was_sent(self, url: str, entry: Mapping[str, Any], identity: str) -> None:
         if queue := self._named(url):
-            now = self.clock.now()
             delay = int(entry.get("DelaySeconds", queue.delay))
-            attributes = entry.get("MessageAttributes", {})
-            message = Message(queue.id, identity, entry["MessageBody"], attributes, now, now + delay * 1000)
-            self.sent.append(message)
-            self._keep(message)
-            for _ in range(self.duplicates):
-                self.duplicate(message, message.visible)
+            self._arrived(queue, identity, entry["MessageBody"], entry.get("MessageAttributes", {}), delay)
+
+    def _arrived(self, queue: Queue, identity: str, body: str, attributes: Mapping[str, Any], delay: int) -> None:
+        now = self.clock.now()
+        message = Message(queue.id, identity, body, attributes, now, now + delay * 1000)
+        self.sent.append(message)
+        self._keep(message)
+        for _ in range(self.duplicates):
+            self.duplicate(message, message.visible)
 
     def _was_received(self, parameters: Mapping[str, Any], messages: Any) -> None:
         queue = self._named(parameters["QueueUrl"])
@@ -155,7 +162,7 @@ class Mail:
     def _moved(self, queue: Queue, message: Message) -> None:
         self._forget(message)
         target = self._named(queue.dead_letters) if queue.dead_letters else None
-        if target is not None and not message.id.startswith("unseen-"):
+        if target is not None:
             self._keep(replace(message, queue=target.id, visible=self.clock.now(), origin=queue.arn))
 
     def _settled(self, operation: str, parameters: Mapping[str, Any]) -> None:

@@ -7,8 +7,9 @@ from fnmatch import fnmatchcase
 from itertools import product
 from typing import Any
 
-from durable.testing.intrinsics import Intrinsics, Unresolved
-from durable.testing.stack import Stack
+from durable.testing.intrinsics import NO_VALUE, Intrinsics, Unresolved
+from durable.testing.sources.timers import schedule_of
+from durable.testing.stack import ACCOUNT, Stack
 from durable.testing.template import FUNCTION, Template
 from durable.testing.wire import Request
 
@@ -32,7 +33,7 @@ class NotPermitted(BaseException):
 class Permissions:
     """The grants of the functions whose roles stand in the template; the calls of others are not checked.
 
-    Checked are the calls to DynamoDB and SQS: what the library itself makes.
+    Checked are the calls to DynamoDB, SQS, EventBridge and its Scheduler: what the library itself makes.
     """
 
     def __init__(self, template: Template, stack: Stack) -> None:
@@ -67,6 +68,19 @@ class Permissions:
                 queue = self._stack.queue_of(str(request.parameters.get("QueueUrl", "")))
                 if queue is not None:
                     yield f"sqs:{request.operation.removesuffix('Batch')}", queue.arn
+            case "events":
+                for entry in request.parameters.get("Entries", ()):
+                    bus = entry.get("EventBusName", "default")
+                    yield (
+                        f"events:{request.operation}",
+                        f"arn:aws:events:{self._stack.region}:{ACCOUNT}:event-bus/{bus}",
+                    )
+            case "scheduler":
+                schedule = "/".join(schedule_of(request))
+                arn = f"arn:aws:scheduler:{self._stack.region}:{ACCOUNT}:schedule/{schedule}"
+                yield f"scheduler:{request.operation}", arn
+                if "Target" in request.parameters:
+                    yield "iam:PassRole", request.parameters["Target"]["RoleArn"]
 
     def _of_table(self, operation: str, parameters: Mapping[str, Any]) -> Iterator[Grant]:
         if "TransactItems" in parameters:
@@ -107,9 +121,9 @@ def _grants(template: Template, stack: Stack) -> dict[str, tuple[Grant, ...]]:
 def _granted(intrinsics: Intrinsics, statement: Mapping[str, Any]) -> Iterator[Grant]:
     try:
         allowed = intrinsics.resolve(statement)
-    except Unresolved:  # on something else than the tables and queues: a log group
+    except Unresolved:  # on something that is not made: a log group
         return
-    if allowed["Effect"] == "Allow":
+    if allowed is not NO_VALUE and allowed["Effect"] == "Allow":
         yield from product(_listed(allowed["Action"]), _listed(allowed["Resource"]))
 
 

@@ -12,6 +12,7 @@ from durable.testing.mail import Mail
 from durable.testing.sources.queue import Batch, QueuePoller
 from durable.testing.sources.schedule import Schedule
 from durable.testing.sources.stream import StreamReader
+from durable.testing.sources.timers import Timers
 from durable.testing.watch import Watch
 
 SWEEPER = "Sweeper"  # the function whose schedule is skipped while nothing is due in the index
@@ -27,9 +28,11 @@ class Pump:
     queues: Sequence[QueuePoller]
     streams: Sequence[StreamReader]
     schedules: Sequence[Schedule]
+    timers: Timers
 
     def deliver(self) -> Invocation | None:
         """Delivers one batch that is due now; None when nothing is. Queues come first: streams lag behind."""
+        self.timers.fire()
         while pollers := self._due_pollers():
             if batch := pollers[0].poll():
                 return batch.deliver()
@@ -49,20 +52,21 @@ class Pump:
         return [schedule.fire() for schedule in self.schedules if self._idle_tick(schedule) == now]
 
     def next(self, until: int | None) -> int | None:
-        """The next moment at which something is due: a message, a stream's retry, a schedule.
+        """The next moment at which something is due: a message, a stream's retry, a schedule that fires once, a tick.
 
-        A schedule alone keeps nothing going: it counts up to `until` only. The sweeper's counts when an execution that goes
-        on by itself is due in the index: then a message was lost, or will be.
+        What ticks for ever keeps nothing going by itself: it counts up to `until` only. The sweeper's tick counts when an
+        execution that goes on by itself is due in the index: then a message was lost, or will be.
         """
         found = [self.mail.next(frozenset(poller.queue.id for poller in self.queues))]
-        found += [reader.next() for reader in self.streams]
+        found += [self.timers.next(), *(reader.next() for reader in self.streams)]
         for schedule in self.schedules:
             if schedule.source.function == SWEEPER:
                 due = self.watch.due(open_only=True)
                 found.append(None if due is None else schedule.tick_from(max(due, self.clock.now())))
         horizon = max([moment for moment in (*found, until) if moment is not None], default=None)
         if horizon is not None:
-            found += [tick for tick in map(self._idle_tick, self.schedules) if tick is not None and tick <= horizon]
+            ticks = [*map(self._idle_tick, self.schedules), *self.timers.ticks()]
+            found += [tick for tick in ticks if tick is not None and tick <= horizon]
         return min((moment for moment in found if moment is not None), default=None)
 
     def _idle_tick(self, schedule: Schedule) -> int | None:

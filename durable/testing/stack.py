@@ -1,4 +1,4 @@
-"""The template's tables and queues, made at any endpoint: what is tested is what is deployed."""
+"""The template's tables, queues, buses and schedules, made at any endpoint: what is tested is what is deployed."""
 
 from __future__ import annotations
 
@@ -14,10 +14,20 @@ from durable.testing.template import FUNCTION, Resource, Template
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_events import EventBridgeClient
+    from mypy_boto3_scheduler import EventBridgeSchedulerClient
     from mypy_boto3_sqs import SQSClient
 
 TABLE = "AWS::DynamoDB::Table"
 QUEUE = "AWS::SQS::Queue"
+BUS = "AWS::Events::EventBus"
+RULE = "AWS::Events::Rule"
+SCHEDULE_GROUP = "AWS::Scheduler::ScheduleGroup"
+SCHEDULE = "AWS::Scheduler::Schedule"
+ROLE = "AWS::IAM::Role"
+BUCKET = "AWS::S3::Bucket"
+
+ACCOUNT = "123456789012"  # moto's
 
 _TABLE_SETTINGS = (
     "AttributeDefinitions",
@@ -63,6 +73,16 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class Services:
+    """The clients through which a stack is made. Without one of the later, what it would make has a name only."""
+
+    dynamodb: DynamoDBClient
+    sqs: SQSClient
+    events: EventBridgeClient | None = None
+    scheduler: EventBridgeSchedulerClient | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Stack:
     """What a template's deployment made, by logical id."""
 
@@ -71,15 +91,28 @@ class Stack:
     queues: Mapping[str, Queue]
     functions: Mapping[str, FunctionDefinition]
     names: Mapping[str, Any]  # `Table` and `Table.Arn`: what !Ref and !GetAtt give
+    schedules: tuple[Mapping[str, Any], ...] = ()  # the template's own, as CreateSchedule takes them
 
     @classmethod
-    def create(cls, template: Template, dynamodb: DynamoDBClient, sqs: SQSClient, *, name: str = "durable") -> Stack:
-        """Makes the template's tables and queues through these clients, whatever their endpoint is."""
+    def create(
+        cls,
+        template: Template,
+        dynamodb: DynamoDBClient,
+        sqs: SQSClient,
+        *,
+        events: EventBridgeClient | None = None,
+        scheduler: EventBridgeSchedulerClient | None = None,
+        name: str = "durable",
+    ) -> Stack:
+        """Makes the template's resources through these clients, whatever their endpoint is.
+
+        Buses and schedules without a client for them have a name, and nothing behind it.
+        """
         region = dynamodb.meta.region_name
-        deployment = _Deployment(template, name, region, dynamodb, sqs)
+        deployment = _Deployment(template, name, region, Services(dynamodb, sqs, events, scheduler))
         deployment.make()
         defined = {definition.id: definition for definition in functions(template, deployment.names)}
-        return cls(region, deployment.tables, deployment.queues, defined, deployment.names)
+        return cls(region, deployment.tables, deployment.queues, defined, deployment.names, tuple(deployment.schedules))
 
     def environment(self, function: str = "Worker") -> dict[str, str]:
         """What the function finds in its environment."""
@@ -95,27 +128,45 @@ class Stack:
 class _Deployment:
     """Makes resources in the order in which they refer to one another."""
 
-    def __init__(self, template: Template, name: str, region: str, dynamodb: DynamoDBClient, sqs: SQSClient) -> None:
+    def __init__(self, template: Template, name: str, region: str, services: Services) -> None:
         self._template = template
         self._name = name
-        self._dynamodb = dynamodb
-        self._sqs = sqs
+        self._services = services
         self.tables: dict[str, Table] = {}
         self.queues: dict[str, Queue] = {}
+        self.schedules: list[Mapping[str, Any]] = []
         self.names: dict[str, Any] = {
             "AWS::StackName": name,
             "AWS::Region": region,
-            "AWS::AccountId": "123456789012",
+            "AWS::AccountId": ACCOUNT,
             "AWS::Partition": "aws",
             "AWS::URLSuffix": "amazonaws.com",
         }
         for function in template.resources(FUNCTION):
             physical = f"{name}-{function.id}"
             self.names[function.id] = physical
-            self.names[f"{function.id}.Arn"] = f"arn:aws:lambda:{region}:123456789012:function:{physical}"
+            self.names[f"{function.id}.Arn"] = f"arn:aws:lambda:{region}:{ACCOUNT}:function:{physical}"
+        for role in template.resources(ROLE):
+            self._named(role.id, f"{name}-{role.id}", f"arn:aws:iam::{ACCOUNT}:role/{name}-{role.id}")
+        for bucket in template.resources(BUCKET):
+            physical = f"{name}-{bucket.id}".lower()
+            self._named(bucket.id, physical, f"arn:aws:s3:::{physical}")
+
+    def _named(self, identifier: str, physical: str, arn: str) -> None:
+        self.names |= {identifier: physical, f"{identifier}.Arn": arn}
+
+    def _arn(self, service: str, resource: str) -> str:
+        return f"arn:aws:{service}:{self.names['AWS::Region']}:{ACCOUNT}:{resource}"
 
     def make(self) -> None:
-        makers: dict[str, Callable[[Resource], None]] = {TABLE: self._make_table, QUEUE: self._make_queue}
+        makers: dict[str, Callable[[Resource], None]] = {
+            TABLE: self._make_table,
+            QUEUE: self._make_queue,
+            BUS: self._make_bus,
+            RULE: self._make_rule,
+            SCHEDULE_GROUP: self._make_schedule_group,
+            SCHEDULE: self._make_schedule,
+        }
         waiting = [resource for resource in self._template.resources() if resource.type in makers]
         while waiting:
             blocked: list[Resource] = []
@@ -139,7 +190,7 @@ class _Deployment:
         if stream := properties.get("StreamSpecification"):
             settings["StreamSpecification"] = {"StreamEnabled": True, **stream}
         name = properties.get("TableName", f"{self._name}-{resource.id}")
-        made = self._dynamodb.create_table(TableName=name, **settings)["TableDescription"]
+        made = self._services.dynamodb.create_table(TableName=name, **settings)["TableDescription"]
         table = Table(resource.id, name, made["TableArn"], made.get("LatestStreamArn"), settings)
         self.tables[resource.id] = table
         self.names |= {resource.id: name, f"{resource.id}.Arn": table.arn, f"{resource.id}.StreamArn": table.stream}
@@ -148,8 +199,10 @@ class _Deployment:
         properties = self._resolve(resource)
         name = properties.get("QueueName", f"{self._name}-{resource.id}")
         attributes: dict[Any, str] = {key: _attribute(properties[key]) for key in _QUEUE_SETTINGS if key in properties}
-        url = self._sqs.create_queue(QueueName=name, Attributes=attributes)["QueueUrl"]
-        arn = self._sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+        url = self._services.sqs.create_queue(QueueName=name, Attributes=attributes)["QueueUrl"]
+        arn = self._services.sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"][
+            "QueueArn"
+        ]
         self.queues[resource.id] = Queue(
             resource.id,
             name,
@@ -160,6 +213,35 @@ class _Deployment:
             properties.get("RedrivePolicy", {}).get("deadLetterTargetArn"),
         )
         self.names |= {resource.id: url, f"{resource.id}.Arn": arn, f"{resource.id}.QueueName": name}
+
+    def _make_bus(self, resource: Resource) -> None:
+        bus = self._resolve(resource)["Name"]
+        if self._services.events is not None:
+            self._services.events.create_event_bus(Name=bus)
+        self._named(resource.id, bus, self._arn("events", f"event-bus/{bus}"))
+
+    def _make_rule(self, resource: Resource) -> None:
+        properties = self._resolve(resource)
+        rule, bus = f"{self._name}-{resource.id}", properties.get("EventBusName", "default")
+        pattern = properties["EventPattern"]
+        if self._services.events is not None:
+            self._services.events.put_rule(
+                Name=rule, EventBusName=bus, EventPattern=pattern if isinstance(pattern, str) else json.dumps(pattern)
+            )
+            self._services.events.put_targets(Rule=rule, EventBusName=bus, Targets=properties["Targets"])
+        self._named(resource.id, rule, self._arn("events", f"rule/{bus}/{rule}".replace("/default/", "/")))
+
+    def _make_schedule_group(self, resource: Resource) -> None:
+        group = self._resolve(resource)["Name"]
+        if self._services.scheduler is not None:
+            self._services.scheduler.create_schedule_group(Name=group)
+        self._named(resource.id, group, self._arn("scheduler", f"schedule-group/{group}"))
+
+    def _make_schedule(self, resource: Resource) -> None:
+        settings = {"Name": f"{self._name}-{resource.id}", **self._resolve(resource)}
+        if self._services.scheduler is not None:
+            self._services.scheduler.create_schedule(**settings)
+            self.schedules.append(settings)
 
 
 def _attribute(value: Any) -> str:
