@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Self, TypeVar
 
+from durable.aws.scheduler import Schedules
 from durable.errors import ConfigurationError
 from durable.runtime.budget import Settings
 
@@ -18,6 +20,20 @@ REQUIRED = {
 }
 
 
+SCHEDULES = {
+    "DURABLE_SCHEDULE_GROUP": "the name of the group of schedules",
+    "DURABLE_SCHEDULE_ROLE": "the ARN of the role with which the scheduler sends",
+    "DURABLE_QUEUE_ARN": "the ARN of the queue of continuations",
+}
+
+
+class Transport(StrEnum):
+    """How continuations reach their queue."""
+
+    SQS = "sqs"
+    EVENTBRIDGE = "eventbridge"
+
+
 @dataclass(frozen=True, slots=True)
 class Configuration:
     """The environment, read and checked."""
@@ -28,6 +44,10 @@ class Configuration:
     settings: Settings
     service: str
     namespace: str
+    transport: Transport = Transport.SQS
+    bus: str = ""  # the name of the event bus
+    schedules: Schedules | None = None  # None: what waits long is delivered early, and held
+    bucket: str = ""  # the name of the bucket for what no item can hold
 
     @classmethod
     def read(cls, environment: Mapping[str, str]) -> Self:
@@ -40,6 +60,11 @@ class Configuration:
             inline_wait=reading.value("DURABLE_INLINE_WAIT", 1.0, _seconds, "a number of seconds"),
             drift=reading.value("DURABLE_DRIFT", "off", _drift, "off, warn or error"),
         )
+        transport = reading.value("DURABLE_TRANSPORT", Transport.SQS, Transport, "sqs or eventbridge")
+        bus = environment.get("DURABLE_BUS", "")
+        if transport is Transport.EVENTBRIDGE and not bus:
+            reading.wrong("DURABLE_TRANSPORT is eventbridge, and DURABLE_BUS (the name of the event bus) is missing")
+        schedules = _schedules(reading.together(SCHEDULES), rejected_url)
         reading.check()
         return cls(
             table,
@@ -48,6 +73,10 @@ class Configuration:
             settings,
             service=environment.get("POWERTOOLS_SERVICE_NAME") or "durable",
             namespace=environment.get("POWERTOOLS_METRICS_NAMESPACE") or "Durable",
+            transport=transport,
+            bus=bus,
+            schedules=schedules,
+            bucket=environment.get("DURABLE_BUCKET", ""),
         )
 
 
@@ -75,12 +104,33 @@ class _Reading:
             self._wrong.append(f"{name} is {expected}, not {text!r}")
             return default
 
+    def together(self, names: Mapping[str, str]) -> tuple[str, ...]:
+        """The values of variables that are set together or not at all: then empty."""
+        values = tuple(self._environment.get(name, "") for name in names)
+        if all(values) or not any(values):
+            return values if all(values) else ()
+        absent = [f"{name} ({what})" for (name, what), value in zip(names.items(), values, strict=True) if not value]
+        present = [name for name, value in zip(names, values, strict=True) if value]
+        self.wrong(f"{', '.join(present)} set without {', '.join(absent)}: long waits need all three, or none")
+        return ()
+
+    def wrong(self, what: str) -> None:
+        self._wrong.append(what)
+
     def check(self) -> None:
         problems = [f"missing: {', '.join(self._missing)}"] if self._missing else []
         if problems := problems + self._wrong:
             raise ConfigurationError(
                 f"the function's environment is incomplete; {'; '.join(problems)}. template.yaml sets all of it."
             )
+
+
+def _schedules(values: tuple[str, ...], rejected_url: str) -> Schedules | None:
+    """The rejected messages' queue is beside the other: same account, same Region."""
+    if not values:
+        return None
+    group, role, queue = values
+    return Schedules(group, role, queue, f"{queue.rpartition(':')[0]}:{rejected_url.rpartition('/')[2]}")
 
 
 def _count(text: str) -> int:

@@ -13,15 +13,17 @@ from durable import Workflow
 from durable.aws.clients import Clients
 from durable.aws.clock import SystemClock
 from durable.aws.dynamodb import DynamoStore
+from durable.aws.eventbridge import EventBridgeQueue
 from durable.aws.logging import service_logger
 from durable.aws.metrics import MetricsObserver
 from durable.aws.nonces import RandomNonces
 from durable.aws.process import LambdaProcess
+from durable.aws.scheduler import ScheduledQueue
 from durable.aws.sqs import SqsQueue
 from durable.runtime.application import Application, assemble
-from durable.runtime.ports import Clock, Observer, Process
+from durable.runtime.ports import Clock, Observer, Process, Queue
 from durable.runtime.registry import Registry
-from handler.configuration import Configuration
+from handler.configuration import Configuration, Transport
 from handler.discovery import discovered
 
 
@@ -65,13 +67,23 @@ def build(
     return assemble(
         configuration.settings,
         DynamoStore(configuration.table, clients.dynamodb, time.sleep),
-        SqsQueue(configuration.queue_url, clients.sqs, configuration.rejected_url),
+        _queue(configuration, clients, time),
         time,
         RandomNonces(),
         process or LambdaProcess(metrics.flush),
         observer or metrics,
         Registry(discovered(handler.workflows) if workflows is None else workflows),
     )
+
+
+def _queue(configuration: Configuration, clients: Clients, time: Clock) -> Queue:
+    """The queue, behind what brings continuations to it at once, and behind what brings them much later."""
+    queue: Queue = SqsQueue(configuration.queue_url, clients.sqs, configuration.rejected_url)
+    if configuration.transport is Transport.EVENTBRIDGE:
+        queue = EventBridgeQueue(queue, configuration.bus, clients.events, time.sleep)
+    if configuration.schedules is not None:
+        queue = ScheduledQueue(queue, configuration.schedules, clients.scheduler, time)
+    return queue
 
 
 @cache

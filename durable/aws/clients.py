@@ -11,6 +11,8 @@ from durable.aws.faults import PATIENCE
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_events import EventBridgeClient
+    from mypy_boto3_scheduler import EventBridgeSchedulerClient
     from mypy_boto3_sqs import SQSClient
 
 
@@ -29,6 +31,14 @@ class Clients:
         """SQS's."""
         return self._sqs
 
+    def events(self) -> EventBridgeClient:
+        """EventBridge's."""
+        return self._events
+
+    def scheduler(self) -> EventBridgeSchedulerClient:
+        """EventBridge Scheduler's."""
+        return self._scheduler
+
     @cached_property
     def _dynamodb(self) -> DynamoDBClient:
         return self._make("dynamodb", region_name=self._region, config=PATIENCE)
@@ -36,3 +46,11 @@ class Clients:
     @cached_property
     def _sqs(self) -> SQSClient:
         return self._make("sqs", region_name=self._region, config=PATIENCE)
+
+    @cached_property
+    def _events(self) -> EventBridgeClient:
+        return self._make("events", region_name=self._region, config=PATIENCE)
+
+    @cached_property
+    def _scheduler(self) -> EventBridgeSchedulerClient:
+        return self._make("scheduler", region_name=self._region, config=PATIENCE)

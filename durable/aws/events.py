@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
+from durable.aws.eventbridge import DETAIL_TYPE, SOURCE
 from durable.aws.sqs import receipt_of
-from durable.runtime.continuation import Delivery, UnreadableMessage, read
+from durable.runtime.continuation import Continuation, Delivery, UnreadableMessage, read
 from durable.runtime.head import Status
 
 Record = Mapping[str, Any]
@@ -47,11 +50,46 @@ def body(record: Record) -> str:
 def delivery(record: Record, received: int) -> Delivery:
     """An SQS record as the delivery of a continuation, received at that time."""
     return Delivery(
-        continuation=read(body(record)),
+        continuation=continuation(body(record)),
         message_id=message_id(record),
         receipt=receipt_of(str(record.get("eventSourceARN", "")), _text(record, "receiptHandle", "an SQS record")),
         received=received,
     )
+
+
+def continuation(text: str) -> Continuation:
+    """The continuation in a message's body: by itself, or as the detail of an event that EventBridge put there whole.
+
+    A rule's dead letters are whole events, and so is what a rule delivers that has no input path.
+    """
+    event = event_in(text)
+    if event is None:
+        return read(text)
+    if (event.source, event.detail_type) != (SOURCE, DETAIL_TYPE):
+        raise UnreadableMessage(
+            f"an event '{event.detail_type}' of '{event.source}', not a '{DETAIL_TYPE}' of '{SOURCE}': "
+            "the rule that put it into this queue matches too much"
+        )
+    return read(bytes(event.detail).decode())
+
+
+class Event(msgspec.Struct, frozen=True, rename={"detail_type": "detail-type"}):
+    """An event as EventBridge delivers it, as far as it matters here."""
+
+    id: str
+    source: str
+    detail_type: str
+    detail: msgspec.Raw
+
+
+def event_in(text: str) -> Event | None:
+    """The EventBridge event that a text is; None when it is something else."""
+    if '"detail-type"' not in text:  # which no other message has: within a JSON string its quotes would be escaped
+        return None
+    try:
+        return msgspec.json.decode(text, type=Event)
+    except msgspec.MsgspecError as error:
+        raise UnreadableMessage(f"an EventBridge event that lacks something: {error}") from error
 
 
 def sequence_number(record: Record) -> str:

@@ -27,7 +27,7 @@ CONFLICT_ATTEMPTS = 6
 CONFLICT_DELAY = 0.025  # seconds; doubles with each attempt
 
 _HINTS = {
-    "ResourceNotFoundException": "Is the table's name right, and its region?",
+    "ResourceNotFoundException": "Is its name right, and its region?",
     "NonExistentQueue": "Is the queue's URL right, and its region?",
     "AccessDeniedException": "Does the role of this function allow it?",
     "UnrecognizedClientException": "Are the credentials those of the table's account?",

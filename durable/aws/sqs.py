@@ -44,6 +44,9 @@ class SqsQueue:
                 DelaySeconds=whole_seconds(delay, MAX_DELAY),
             )
 
+    def forget(self, continuation: Continuation) -> None:
+        """Nothing: a message can't be taken back, and comes soon enough to find that its execution has moved on."""
+
     def hold(self, receipt: str, seconds: float) -> None:
         """Keep a delivered message invisible for that long; it is then delivered again."""
         queue, handle = split(receipt)

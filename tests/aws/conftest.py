@@ -24,6 +24,8 @@ def clients() -> Clients:
         made = Clients(boto3.Session("testing", "testing", region_name="us-east-1"))
         made.dynamodb()
         made.sqs()
+        made.events()
+        made.scheduler()
         return made
 
 

@@ -11,10 +11,11 @@ import pytest
 
 import handler.workflows
 from durable import ConfigurationError, DuplicateWorkflow
+from durable.aws.scheduler import Schedules
 from durable.runtime.budget import Settings
 from durable.testing.harness import Harness
 from handler import wiring
-from handler.configuration import Configuration
+from handler.configuration import Configuration, Transport
 from handler.discovery import discovered
 from tests.handler.workflows import WORKFLOWS, ping
 
@@ -35,6 +36,15 @@ def test_the_environment_of_the_template_is_enough(durable: Harness) -> None:
         settings=Settings(steps=1, seconds=None, inline_wait=1.0, drift="off"),
         service="durable",
         namespace="Durable",
+        transport=Transport.SQS,
+        bus="durable",
+        schedules=Schedules(
+            group="durable",
+            role="arn:aws:iam::123456789012:role/durable-ScheduleRole",
+            queue=durable.stack.queues["ContinuationQueue"].arn,
+            rejected=durable.stack.queues["RejectedQueue"].arn,
+        ),
+        bucket="durable-payloadbucket",
     )
 
 
@@ -71,6 +81,37 @@ def test_everything_that_is_missing_or_wrong_is_named_at_once() -> None:
         "DURABLE_INLINE_WAIT is a number of seconds, not '-1'; "
         "DURABLE_DRIFT is off, warn or error, not 'maybe'. template.yaml sets all of it."
     )
+
+
+def test_a_bus_schedules_and_a_bucket_are_there_or_not() -> None:
+    read = Configuration.read(COMPLETE)
+    assert (read.transport, read.bus, read.schedules, read.bucket) == (Transport.SQS, "", None, "")
+
+
+@pytest.mark.parametrize(
+    ("environment", "reason"),
+    [
+        ({"DURABLE_TRANSPORT": "kafka"}, "DURABLE_TRANSPORT is sqs or eventbridge, not 'kafka'"),
+        (
+            {"DURABLE_TRANSPORT": "eventbridge"},
+            "DURABLE_TRANSPORT is eventbridge, and DURABLE_BUS (the name of the event bus) is missing",
+        ),
+        (
+            {"DURABLE_SCHEDULE_GROUP": "durable"},
+            "DURABLE_SCHEDULE_GROUP set without DURABLE_SCHEDULE_ROLE (the ARN of the role with which the scheduler "
+            "sends), DURABLE_QUEUE_ARN (the ARN of the queue of continuations): long waits need all three, or none",
+        ),
+        (
+            {"DURABLE_SCHEDULE_ROLE": "arn:role", "DURABLE_QUEUE_ARN": "arn:queue"},
+            "DURABLE_SCHEDULE_ROLE, DURABLE_QUEUE_ARN set without DURABLE_SCHEDULE_GROUP (the name of the group of "
+            "schedules): long waits need all three, or none",
+        ),
+    ],
+)
+def test_what_is_set_by_half_is_said(environment: dict[str, str], reason: str) -> None:
+    with pytest.raises(ConfigurationError) as raised:
+        Configuration.read({**COMPLETE, **environment})
+    assert str(raised.value) == f"the function's environment is incomplete; {reason}. template.yaml sets all of it."
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "1e999"])

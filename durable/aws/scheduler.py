@@ -1,0 +1,109 @@
+"""Long waits by EventBridge Scheduler: a one-shot schedule brings the continuation when the time has nearly come.
+
+The scheduler fires at some moment of its minute and can't delay what it sends. So the message comes up to two minutes early,
+and is held for the rest, as every early one is (protocol rule 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from botocore.exceptions import ClientError
+
+from durable.aws.faults import boundary, code
+from durable.aws.sqs import MAX_DELAY
+from durable.runtime.continuation import Continuation
+from durable.runtime.ports import Clock, Queue
+
+if TYPE_CHECKING:
+    from mypy_boto3_scheduler import EventBridgeSchedulerClient
+    from mypy_boto3_scheduler.type_defs import TargetTypeDef
+
+LEAD = 120_000  # milliseconds before the time at which the schedule fires: its own minute, and one for the way
+LAST = 253_402_300_799_000  # milliseconds: the last second of the year 9999, after which there is no date
+TRIES = 185  # as often, and
+AGE = 86_400  # for as many seconds as the scheduler can
+
+
+@dataclass(frozen=True, slots=True)
+class Schedules:
+    """Where schedules are made, and where they deliver to."""
+
+    group: str  # name
+    role: str  # ARN of what the scheduler acts as
+    queue: str  # ARN of the queue of continuations
+    rejected: str = ""  # ARN of the queue for what can't be delivered
+
+
+class ScheduledQueue:
+    """Implements `durable.runtime.ports.Queue` over another one: what waits longer than a queue can is scheduled."""
+
+    def __init__(
+        self, queue: Queue, schedules: Schedules, client: Callable[[], EventBridgeSchedulerClient], clock: Clock
+    ) -> None:
+        self._queue = queue
+        self._schedules = schedules
+        self._client = client
+        self._clock = clock
+
+    def send(self, continuation: Continuation, delay: float = 0) -> None:
+        """Deliver it after `delay` seconds, up to two minutes early when that is more than 15 minutes."""
+        if delay <= MAX_DELAY:
+            self._queue.send(continuation, delay)
+            return
+        with boundary(f"schedule a continuation of execution '{continuation.execution}'"):
+            try:
+                self._client().create_schedule(
+                    GroupName=self._schedules.group,
+                    Name=name_of(continuation),
+                    ScheduleExpression=at(self._clock.now() + round(delay * 1000) - LEAD),
+                    ScheduleExpressionTimezone="UTC",
+                    FlexibleTimeWindow={"Mode": "OFF"},
+                    ActionAfterCompletion="DELETE",
+                    Target=self._target(continuation),
+                )
+            except ClientError as error:
+                if code(error) != "ConflictException":  # sent before: the schedule is there
+                    raise
+
+    def forget(self, continuation: Continuation) -> None:
+        """Take back what was sent to come in more than 15 minutes; nothing happens if it has come, or never was."""
+        with boundary(f"delete the schedule of execution '{continuation.execution}'"):
+            try:
+                self._client().delete_schedule(GroupName=self._schedules.group, Name=name_of(continuation))
+            except ClientError as error:
+                if code(error) != "ResourceNotFoundException":
+                    raise
+
+    def hold(self, receipt: str, seconds: float) -> None:
+        """Keep a delivered message invisible for that long; it is then delivered again."""
+        self._queue.hold(receipt, seconds)
+
+    def reject(self, body: str, reason: str) -> None:
+        """Put a message that no code can handle where a person finds it, with the reason."""
+        self._queue.reject(body, reason)
+
+    def _target(self, continuation: Continuation) -> TargetTypeDef:
+        target: TargetTypeDef = {
+            "Arn": self._schedules.queue,
+            "RoleArn": self._schedules.role,
+            "Input": continuation.encode(),
+            "RetryPolicy": {"MaximumEventAgeInSeconds": AGE, "MaximumRetryAttempts": TRIES},
+        }
+        if self._schedules.rejected:
+            target["DeadLetterConfig"] = {"Arn": self._schedules.rejected}
+        return target
+
+
+def name_of(continuation: Continuation) -> str:
+    """The schedule's name: one for each revision, so that a repeated send makes no second one."""
+    return sha256(f"{continuation.execution}#{continuation.revision}".encode()).hexdigest()
+
+
+def at(moment: int) -> str:
+    """The schedule's expression; the scheduler knows no fractions of a second, and never fires earlier than it says."""
+    return f"at({datetime.fromtimestamp(min(moment, LAST) // 1000, UTC):%Y-%m-%dT%H:%M:%S})"
