@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import msgspec
 
-from durable.runtime.sizes import MAX_VALUE
+from durable.engine.codec import MAX_VALUE
 from handler.problems import BadRequest
 
 if TYPE_CHECKING:

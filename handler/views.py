@@ -66,7 +66,9 @@ def _head(application: Application, execution_id: str) -> Head:
 
 
 def _state(application: Application, head: Head) -> Any:
-    stored = application.store.kept(head.execution_id, head.state_at) if head.state_at else head.state
+    def stored() -> bytes:
+        return application.store.kept(head.execution_id, head.state_at) if head.state_at else head.state
+
     workflow = application.registry.find(head.workflow, head.version)
     return codec.plain(Document(stored, workflow.state if workflow is not None else None).value)
 

@@ -61,9 +61,9 @@ def is_due_at(moment: int) -> Condition:
     return HeadItem.due == moment
 
 
-def is_due_by(shard: str, until: int) -> Condition:
-    """Key of the index: of this shard, and due."""
-    return both(HeadItem.due_shard == shard, HeadItem.due <= until)
+def is_due_by(shard: str, since: int, until: int) -> Condition:
+    """Key of the index: of this shard, and due from then to then."""
+    return both(HeadItem.due_shard == shard, HeadItem.due.between(since, until))
 
 
 def has_key(execution_id: str) -> Condition:

@@ -151,11 +151,11 @@ class DynamoStore:
         with boundary(f"delete items of execution '{execution_id}' that nothing names"):
             self._requests.delete_all([{"pk": {"S": execution_id}, "sk": {"S": key}} for key in keys])
 
-    def due(self, shard: str, until: int, limit: int) -> Sequence[tuple[str, int]]:
-        """Executions of a shard that are due, soonest first, with their due time; the index may lag behind."""
+    def due(self, shard: str, since: int, until: int, limit: int) -> Sequence[tuple[str, int]]:
+        """Executions of a shard that are due from then to then, soonest first; the index may lag behind."""
         found: list[tuple[str, int]] = []
         with boundary(f"list what is due in shard {shard}"):
-            for item in self._requests.query(is_due_by(shard, until), IndexName=DUE_INDEX, Limit=limit):
+            for item in self._requests.query(is_due_by(shard, since, until), IndexName=DUE_INDEX, Limit=limit):
                 found.append((item["pk"]["S"], int(item["due"]["N"])))
                 if len(found) == limit:
                     break

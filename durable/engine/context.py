@@ -38,8 +38,28 @@ if TYPE_CHECKING:
     Ts = TypeVarTuple("Ts")
 
 FURTHEST = datetime(9000, 1, 1, tzinfo=UTC)
-_STEP_ONLY = frozenset({"state", "vars", "db", "client", "publish", "transact", "remaining"})
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class OnlyInSteps:
+    """Stands on the Context for what only a running step has (S7): reading and writing it say where it is."""
+
+    __slots__ = ("_name",)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, context: object, owner: type) -> NoReturn:
+        self._refuse()
+
+    def __set__(self, context: object, value: object) -> NoReturn:
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise StepOnly(
+            f"ctx.{self._name} does not exist: {self._name} is only available inside a running step. "
+            f"Use step.{self._name} in a body, and return from the step what the workflow needs."
+        )
 
 
 class Context(Scoped["S"]):
@@ -332,14 +352,13 @@ class Context(Scoped["S"]):
     # --- what exists only in a step (S7) ---------------------------------------------------------------------------
 
     if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> NoReturn:
-            if name in _STEP_ONLY:
-                raise StepOnly(
-                    f"ctx.{name} does not exist: {name} is only available inside a running step. "
-                    f"Use step.{name} in a body, and return from the step what the workflow needs."
-                )
-            raise AttributeError(f"a Context has no '{name}'")
+        state = OnlyInSteps()
+        vars = OnlyInSteps()
+        db = OnlyInSteps()
+        client = OnlyInSteps()
+        publish = OnlyInSteps()
+        transact = OnlyInSteps()
+        remaining = OnlyInSteps()
 
 
 def failed(entry: Entry) -> StepFailed:

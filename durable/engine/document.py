@@ -13,10 +13,11 @@ from durable.errors import CodecError
 class Document:
     """The state as one body sees it: read from storage at the first use, compared with it at the end."""
 
-    __slots__ = ("_annotation", "_factory", "_loaded", "_stored", "_value")
+    __slots__ = ("_annotation", "_factory", "_loaded", "_read_stored", "_stored", "_value")
 
-    def __init__(self, stored: bytes, factory: Callable[[], Any] | None) -> None:
-        self._stored = stored
+    def __init__(self, read: Callable[[], bytes], factory: Callable[[], Any] | None) -> None:
+        self._read_stored = read
+        self._stored = b""
         self._factory = factory
         self._annotation: Any = factory if isinstance(factory, type) else None
         self._loaded = False
@@ -32,6 +33,8 @@ class Document:
 
     @value.setter
     def value(self, value: Any) -> None:
+        if not self._loaded:
+            self._stored = self._read_stored()
         self._value = value
         self._loaded = True
 
@@ -40,12 +43,13 @@ class Document:
         if not self._loaded:
             return b""
         try:
-            encoded = codec.encode(self._value, self._type())
+            encoded = codec.bounded(codec.encode(self._value, self._type()), "the state")
         except CodecError as error:
             raise CodecError(f"the state can't be stored: {error}", f"state{error.path[1:]}") from error
         return b"" if encoded == self._stored else encoded
 
     def _read(self) -> Any:
+        self._stored = self._read_stored()
         if self._stored:
             return codec.decode(self._stored, self._type())
         return None if self._factory is None else self._factory()

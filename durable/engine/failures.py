@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,7 +20,9 @@ from durable.errors import (
     WrongThread,
 )
 
+MAX_DETAILS = 20  # attributes
 MAX_MESSAGE = 2_000  # characters: an error is stored with its entry, and a dump of a response is no message
+_NOT_KEPT = object()
 _FOR_GOOD = (TerminalError, CodecError, InvalidCall, NestedStep, StepOnly, WrongThread)
 
 
@@ -40,7 +43,7 @@ def kind_of(error: BaseException) -> Kind | None:
     if isinstance(error, RollbackError):
         return "rollback"
     if isinstance(error, StepFailed):  # a body can only hold one that it made itself
-        return error.kind
+        return error.kind if error.kind in ("critical", "timeout", "exhausted", "rollback") else "critical"
     return "critical" if isinstance(error, _FOR_GOOD) else None
 
 
@@ -60,14 +63,18 @@ def _message(error: BaseException) -> str:
 
 def _scalars(error: BaseException) -> Mapping[str, Any]:
     attributes = getattr(error, "__dict__", None) or {}
-    return {
-        name: value[:MAX_MESSAGE].encode("utf-8", "replace").decode() if isinstance(value, str) else value
-        for name, value in list(attributes.items())[:20]
-        if not name.startswith("_") and (value is None or isinstance(value, (str, bool)) or _plain_number(value))
-    }
+    found = {name: _scalar(value) for name, value in list(attributes.items())[:MAX_DETAILS] if not name.startswith("_")}
+    return {name: value for name, value in found.items() if value is not _NOT_KEPT}
 
 
-def _plain_number(value: object) -> bool:
+def _scalar(value: object) -> Any:
+    """The value as JSON has it: of a subclass (an IntEnum, a numpy number) what is the same on a replay (D4)."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return str.__str__(value)[:MAX_MESSAGE].encode("utf-8", "replace").decode()
     if isinstance(value, int):
-        return abs(value) < 2**63
-    return isinstance(value, float) and value == value and abs(value) != float("inf")
+        return int(value) if abs(value) < 2**63 else _NOT_KEPT
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else _NOT_KEPT
+    return _NOT_KEPT

@@ -12,6 +12,10 @@ class Interrupt(BaseException):
     """Leaves the workflow function for a reason that is not the workflow's."""
 
 
+class ProcessEnds(Interrupt):
+    """The process is ending under the code that runs: nothing is recorded, nobody is told (tests simulate deaths with it)."""
+
+
 class Suspended(Interrupt):
     """The execution can go no further in this invocation; it will come back."""
 

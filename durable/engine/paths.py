@@ -15,11 +15,15 @@ SEPARATOR = "/"
 _ESCAPES = str.maketrans({"%": "%25", "/": "%2F", "[": "%5B", "]": "%5D", "#": "%23"})
 
 
-@lru_cache(maxsize=4096)
 def segment(name: str) -> str:
     """The name as it stands in a path; raises InvalidName."""
     if not isinstance(name, str):
         raise InvalidName(f"the name of a durable operation is a string, not {type(name).__name__}: {name!r}")
+    return _escaped(name)
+
+
+@lru_cache(maxsize=4096)
+def _escaped(name: str) -> str:
     if not name:
         raise InvalidName("the name of a durable operation is empty: give each operation a name")
     escaped = name.translate(_ESCAPES)

@@ -7,14 +7,15 @@ operation does stands in `durable.engine.operations`, one a file; this is what t
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, NoReturn, Protocol
 
 from durable.engine import paths
 from durable.engine.calls import StepCall
 from durable.engine.history import Entry, EntryKind, History
-from durable.engine.interrupts import Diverged, Suspended
+from durable.engine.interrupts import Diverged, Interrupt, Suspended
 from durable.engine.messages import Sent
 from durable.errors import HistoryDiverged, NestedStep, WrongThread
 
@@ -89,8 +90,8 @@ class Replay:
         "history",
         "in_body",
         "last",
+        "left",
         "now",
-        "suspended",
         "undoables",
         "undoing",
     )
@@ -114,7 +115,7 @@ class Replay:
         self.drift: Drift = drift
         self.clock = created  # what ctx.now() tells: derived from what is recorded (D10)
         self.last = ""  # the operation that the code has passed last
-        self.suspended = False
+        self.left: Interrupt | None = None  # why the code was left, the first time: it does not come back
         self.in_body = ""  # the step whose body is running
         self.undoables: list[Undoable] = []
         self._thread = threading.get_ident()
@@ -134,14 +135,14 @@ class Replay:
 
     def enter(self, scope: Scope) -> None:
         """Refuse what may not happen here and now (D8, D11)."""
-        if self.suspended:
-            raise Suspended
         if threading.get_ident() != self._thread:
             self._refuse_thread()
+        if self.left is not None:
+            raise self.left
         if not scope.open:
             raise WrongThread(
-                f"the context of '{scope.path}' was used after its scope had ended: use the context that is passed to "
-                "the function you are in"
+                f"the context of '{scope.path or 'the workflow'}' was used after its scope had ended: use the context that "
+                "is passed to the function you are in"
             )
 
     def visit(self, path: str, kind: EntryKind) -> Entry | None:
@@ -152,7 +153,7 @@ class Replay:
                 self.diverge(f"a new {kind} '{path}'")
             return None
         if entry.kind is not kind:
-            raise Diverged(HistoryDiverged(path, f"a {entry.kind}", f"a {kind}"))
+            self.leave(Diverged(HistoryDiverged(path, f"a {entry.kind}", f"a {kind}")))
         self._visited.add(path)
         return entry
 
@@ -173,7 +174,8 @@ class Replay:
 
     def note(self, entry: Entry, *, first: bool = False) -> None:
         """Record an entry with the next checkpoint."""
-        self.driver.note(entry, first=first)
+        with self.asking():
+            self.driver.note(entry, first=first)
         self._visited.add(entry.path)
         if entry.kind is EntryKind.LOOP:
             self._visited &= self.history.operations.keys()
@@ -184,15 +186,28 @@ class Replay:
 
     def park(self, until: int, entry: Entry | None = None) -> NoReturn:
         """Suspend until then, and record the entry; a replay that runs nothing just stops here."""
-        self.suspended = True
         if self.undoing:
-            raise Suspended
-        self.driver.park(until, entry)
+            self.suspend()
+        with self.asking():
+            self.driver.park(until, entry)
 
     def suspend(self) -> NoReturn:
         """Leave the user's code; it will not come back in this replay."""
-        self.suspended = True
-        raise Suspended
+        self.leave(Suspended())
+
+    def leave(self, why: Interrupt) -> NoReturn:
+        """Leave the user's code. Should it catch that, the next operation raises it again (D8, D9)."""
+        if self.left is None:
+            self.left = why
+        raise why
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """Around what is asked of the driver: an interrupt that leaves it is kept."""
+        try:
+            yield
+        except Interrupt as why:
+            self.leave(why)
 
     def passed(self, path: str, moment: int) -> None:
         """The code goes on after an operation that ended at this moment."""
@@ -209,7 +224,7 @@ class Replay:
         """The code asks for something else than the first recorded operation that it has not asked for."""
         left = (entry for path, entry in self.history.operations.items() if path not in self._visited)
         missing = min(left, key=lambda entry: entry.order)
-        raise Diverged(HistoryDiverged(missing.path, f"a {missing.kind} '{missing.path}'", requested))
+        self.leave(Diverged(HistoryDiverged(missing.path, f"a {missing.kind} '{missing.path}'", requested)))
 
     def _refuse_thread(self) -> NoReturn:
         if self.in_body:

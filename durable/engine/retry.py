@@ -78,4 +78,5 @@ class Retry:
 
 STEP_RETRY = Retry()
 AT_MOST_ONCE_RETRY = Retry(0)  # an interrupted attempt may have had its effect: a retry must be asked for (S5)
-ROLLBACK_RETRY = Retry(10, backoff_base=1.0, backoff_max=300.0)  # a compensation is wanted more than a step (R1)
+# A compensation is wanted more than a step is, and a hung one more than a failed one (R1).
+ROLLBACK_RETRY = Retry(10, backoff_base=1.0, backoff_max=300.0, on_timeout=True)

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from types import CodeType
 from typing import Any, get_args, get_origin, get_type_hints
-from weakref import WeakKeyDictionary
 
 from durable.errors import InvalidCall
 
-_results: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+_SPELT: dict[tuple[CodeType, str], Any] = {}  # annotations written as text, by the code that carries them
 
 
 def result_type(function: Callable[..., Any]) -> Any:
-    """The annotation of what the function returns; Any when it says nothing. Cached for each function."""
+    """The annotation of what the function returns; Any when it says nothing. Asked at every replayed step."""
     function = _plain(function)
-    try:
-        found = _results.get(function, _results)
-    except TypeError:  # not hashable, or no weak reference: rare, so not cached
+    code = getattr(function, "__code__", None)
+    if code is None:
         return _hinted_result(function)
-    if found is _results:
-        found = _hinted_result(function)
-        try:
-            _results[function] = found
-        except TypeError:
-            return found
-    return found
+    hint = function.__annotations__.get("return", Any) if function.__annotations__ else Any
+    if isinstance(hint, str):
+        known = _SPELT.get((code, hint), _SPELT)
+        if known is _SPELT:
+            known = _SPELT[code, hint] = _hinted_result(function)
+        return known
+    if hint is None:
+        return type(None)
+    return hint if type(hint) is type or hint is Any else _hinted_result(function)
 
 
 def parameter_types(function: Callable[..., Any]) -> list[tuple[str, Any]]:

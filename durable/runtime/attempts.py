@@ -15,7 +15,6 @@ from durable.engine.signatures import check_call
 from durable.engine.step import Access
 from durable.errors import CodecError, DurableError, ErrorInfo, Kind
 from durable.runtime.bodies import Body, Raised, Returned, TimedOut
-from durable.runtime.sizes import MAX_VALUE
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +94,7 @@ class Attempt:
     def _returned(self, value: Any, document: Document) -> Result:
         try:
             stored = b"" if self.annotation is None else codec.encode(value, self.annotation)
-            if len(stored) > MAX_VALUE:
-                raise CodecError(
-                    f"{self.what} returned {len(stored):,} bytes; at most {MAX_VALUE:,} can be stored. "
-                    "Put the data where it belongs, and return its key."
-                )
+            codec.bounded(stored, f"the result of {self.what}")
         except CodecError as error:
             return FailedForGood("critical", described(error), self._state(document))
         try:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import contextvars
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from types import CoroutineType
 from typing import Any
+
+from durable.engine.interrupts import ProcessEnds
 
 GRACE = 2.0  # seconds that a body has to end once it was told to
 
@@ -41,45 +44,59 @@ Outcome = Returned | Raised | TimedOut
 
 
 class Body:
-    """One run of a body. What it raises beyond Exception (a dying process in a test, say) passes through `run`."""
+    """One run of a body."""
 
-    __slots__ = ("_arguments", "_done", "_function", "_outcome", "_subject")
+    __slots__ = ("_arguments", "_cancel", "_function", "_outcome", "_subject")
 
     def __init__(self, function: Callable[..., Any], subject: object, arguments: Sequence[Any]) -> None:
         self._function = function
         self._subject = subject
         self._arguments = arguments
         self._outcome: Outcome | None = None
-        self._done = threading.Event()
+        self._cancel: Callable[[], object] | None = None  # ends an `async def` body at its next await
 
     def run(self, timeout: float) -> Outcome:
-        """The outcome, within `timeout` seconds and the grace."""
+        """The outcome, within `timeout` seconds and the grace. Only the end of the process passes through."""
         context = contextvars.copy_context()
         thread = threading.Thread(target=context.run, args=(self._work,), name="durable-body", daemon=True)
         thread.start()
-        if not self._done.wait(max(0.0, timeout)):
-            interrupt(thread)
-            return TimedOut(running=not self._done.wait(GRACE))
+        thread.join(max(0.0, timeout))
         outcome = self._outcome
-        if isinstance(outcome, Raised) and not isinstance(outcome.error, (Exception, SystemExit, GeneratorExit)):
+        if outcome is None:
+            self._interrupt(thread)
+            thread.join(GRACE)
+            return TimedOut(running=thread.is_alive())
+        if isinstance(outcome, Raised) and isinstance(outcome.error, (ProcessEnds, KeyboardInterrupt)):
             raise outcome.error
-        assert outcome is not None
         return outcome
 
     def _work(self) -> None:
         try:
-            try:
-                value = self._function(self._subject, *self._arguments)
-                if type(value) is CoroutineType:
-                    import asyncio  # 30 ms, and only where a body is `async def` (S14)
+            value = self._function(self._subject, *self._arguments)
+            if type(value) is CoroutineType:
+                value = self._run_async(value)
+            self._outcome = Returned(value)
+        except BaseException as error:
+            self._outcome = Raised(error)
 
-                    value = asyncio.run(value)
-                self._outcome = Returned(value)
-            except BaseException as error:
-                self._outcome = Raised(error)
-            self._done.set()
-        except AttemptTimedOut:  # it came between the body's end and here: the timeout was noticed all the same
-            self._done.set()
+    def _run_async(self, coroutine: CoroutineType[Any, Any, Any]) -> Any:
+        import asyncio  # 30 ms, and only where a body is `async def` (S14)
+
+        async def main() -> Any:
+            task = asyncio.ensure_future(coroutine)
+            loop = asyncio.get_running_loop()
+            self._cancel = lambda: loop.call_soon_threadsafe(task.cancel)
+            return await task
+
+        return asyncio.run(main())
+
+    def _interrupt(self, thread: threading.Thread) -> None:
+        cancel = self._cancel
+        if cancel is None:
+            interrupt(thread)
+            return
+        with suppress(RuntimeError):  # its loop has just ended
+            cancel()
 
 
 def interrupt(thread: threading.Thread) -> None:

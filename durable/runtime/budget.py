@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from durable.engine.replay import Drift
 from durable.runtime.bodies import GRACE
 
+ENOUGH = 0.5  # of a whole invocation: with so much left, a body without a timeout of its own may start
 RECORDING_MARGIN = 1.0  # seconds kept at the end of an invocation, to record an outcome and send the continuation
 
 
@@ -22,12 +23,13 @@ class Settings:
 
 
 class Budget:
-    """What is left of one invocation."""
+    """What is left of one invocation; `fullest` is what an invocation has when it is all for one execution."""
 
-    def __init__(self, settings: Settings, remaining: Callable[[], float]) -> None:
+    def __init__(self, settings: Settings, remaining: Callable[[], float], fullest: float) -> None:
         self._steps = settings.steps
         self._remaining = remaining
         self._whole = remaining()
+        self._most = max(0.0, fullest - RECORDING_MARGIN - GRACE)
         self._seconds = settings.seconds
         self.inline_wait = settings.inline_wait
         self.done = 0  # bodies that have ended
@@ -43,19 +45,21 @@ class Budget:
         return self._seconds is not None and self._whole - self._remaining() >= self._seconds
 
     def allows(self, timeout: float | None) -> bool:
-        """Whether a body may start here. The first may always; a later one only with the time that it may need."""
-        if self.done == 0:
-            return True
-        if self.spent():
-            return False
-        needed = (self._whole - RECORDING_MARGIN - GRACE) / 2 if timeout is None else timeout
-        return self.usable() >= min(needed, self._whole - RECORDING_MARGIN - GRACE)
+        """Whether a body may start here: only with the time that it may need, or would get in an invocation of its own.
+
+        An attempt that this invocation had to cut short would be charged for what came before it (S4).
+        """
+        return not (self.done and self.spent()) and self.usable() >= self._needed(timeout)
+
+    def _needed(self, timeout: float | None) -> float:
+        most = ENOUGH * self._most
+        return most if timeout is None else min(timeout, most)
 
     def limit(self, timeout: float | None) -> float:
         """Seconds that the next attempt gets."""
         usable = self.usable()
         return usable if timeout is None else min(timeout, usable)
 
-    def can_wait(self, seconds: float) -> bool:
-        """Whether a wait is short enough to be made in place, and leaves most of the invocation for what follows."""
-        return seconds <= self.inline_wait and self.usable() - seconds > self._whole / 2
+    def can_wait(self, seconds: float, timeout: float | None) -> bool:
+        """Whether a wait is short enough to be made in place, and leaves the next attempt the time that it may need."""
+        return seconds <= self.inline_wait and self.usable() - seconds >= self._needed(timeout)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from msgspec import json
 
+from durable.engine.codec import MAX_VALUE
 from durable.engine.history import Entry, EntryKind, History, unpack
 from durable.engine.interrupts import Fault, Interrupt, LeaseLost
 from durable.engine.messages import Sent, message_key, reply_key
@@ -56,14 +57,16 @@ class Claimed:
         sealed = [entry for segment in self._layout.chain for entry in unpack(segment.entries)]
         self.history = History([*sealed, *self._layout.tail])
         self._noted: list[Entry] = []
+        self.pressing = False  # what is noted must be recorded before a body runs
+        self._broken: Interrupt | None = None
 
-    def note(self, entry: Entry) -> None:
-        """Record an entry with the next checkpoint, whatever that is for."""
+    def note(self, entry: Entry, *, first: bool) -> None:
+        """Record an entry with the next checkpoint, whatever that is for; `first`: with one before a body runs."""
         self._noted.append(entry)
+        self.pressing = self.pressing or first
         self.history.record(entry)
 
-    @property
-    def state(self) -> bytes:
+    def stored_state(self) -> bytes:
         """The document as stored; empty before the first change."""
         if self._state is None:
             with machinery():
@@ -80,7 +83,7 @@ class Claimed:
         with machinery():
             found = self._store.waiting(self.head.execution_id, after, count)
         fresh = [message for message in found if message.number > marks.get(message.queue, 0)]
-        return sorted(fresh, key=lambda message: message.number)[:count]
+        return within_bounds(sorted(fresh, key=lambda message: message.number)[:count])
 
     def reply(self, message: Sent, response: bytes) -> None:
         """Leave the response where the sender of the message looks for it."""
@@ -93,7 +96,17 @@ class Claimed:
         A verb that came in meanwhile stands: the entries are recorded under it. Raises InboxChanged when it would have
         parked and a message has come.
         """
-        nonce = self._nonces()
+        if self._broken is not None:  # after a fault nobody knows what was written: not even what is in the table now
+            raise self._broken
+        try:
+            return self._checkpoint(wanted, self._nonces())
+        except (Fault, LeaseLost) as why:
+            self._broken = why
+            raise
+
+    # --- below -----------------------------------------------------------------------------------------------------
+
+    def _checkpoint(self, wanted: Wanted, nonce: str) -> Head:
         while True:
             before = self.head
             recorded = self._recorded(wanted)
@@ -115,8 +128,8 @@ class Claimed:
                 taken=taken,
             )
             with machinery():
-                if layout.sealed is not None:
-                    self._store.seal(before.execution_id, layout.sealed)
+                for segment in layout.sealed:
+                    self._store.seal(before.execution_id, segment)
                 answer = self._store.update(protocol.checkpoint(before, plan, nonce, self._clock.now()))
             seen = answer if isinstance(answer, Head) else answer.head
             if seen is None or seen.fence != before.fence:
@@ -124,13 +137,13 @@ class Claimed:
             if seen.nonce == nonce:  # written now, or by an earlier try whose answer was lost
                 self._applied(before, seen, layout, recorded, wanted.state)
                 return seen
-            if seen.terminal:
+            if seen.terminal or (
+                seen.status is not before.status and seen.status in (Status.FAILING, Status.ROLLING_BACK)
+            ):
                 raise LeaseLost
             self.head = seen
             if wanted.inbox is not None and seen.inbox != wanted.inbox:
                 raise InboxChanged
-
-    # --- below -----------------------------------------------------------------------------------------------------
 
     def _recorded(self, wanted: Wanted) -> list[Entry]:
         """The entries that stand under the status as it is now."""
@@ -145,7 +158,7 @@ class Claimed:
             return None, ""
         if len(state) <= STATE_LIMIT:
             return state, ""
-        key = f"state#{self.head.fence}#{self.head.revision}"
+        key = f"state#{self.head.fence}#{self.head.revision}#{self.head.created}"
         with machinery():
             self._store.keep(self.head.execution_id, key, state)
         return b"", key
@@ -153,7 +166,7 @@ class Claimed:
     def _applied(self, before: Head, head: Head, layout: Layout, recorded: Sequence[Entry], state: bytes) -> None:
         for entry in recorded:
             self.history.record(entry)
-        self._noted = []
+        self._noted, self.pressing = [], False
         if state:
             self._state = state
         if layout.chain is not self._layout.chain:
@@ -200,6 +213,16 @@ class Claimed:
                     chain = newer
         self._cache.put(head.execution_id, chain)
         return chain
+
+
+def within_bounds(messages: Sequence[Sent]) -> Sequence[Sent]:
+    """As many of the messages, from the oldest, as one entry can hold; the rest goes on waiting."""
+    size = 0
+    for at, message in enumerate(messages):
+        size += len(bytes(message.body))
+        if at and size > MAX_VALUE:
+            return messages[:at]
+    return messages
 
 
 def consumed(head: Head, recorded: Sequence[Entry]) -> tuple[int, str]:

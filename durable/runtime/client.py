@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any, overload
 from durable.engine import codec
 from durable.engine.history import Entry, EntryKind, pack, with_value
 from durable.engine.workflow import Workflow
-from durable.errors import AlreadyStarted, CodecError, ExecutionNotFound, InvalidInput, InvalidName
+from durable.errors import AlreadyStarted, CodecError, ExecutionBusy, ExecutionNotFound, InvalidInput, InvalidName
 from durable.runtime import protocol
 from durable.runtime.continuation import continuation_of
 from durable.runtime.execution import Execution
 from durable.runtime.head import Head, Status, list_key, shard
 from durable.runtime.ports import Clock, Nonces, Observer, Queue, Segment, Store
+from durable.runtime.purge import purge
 from durable.runtime.registry import Registry
-from durable.runtime.sizes import HEAD_LIMIT, MAX_VALUE, head_size
+from durable.runtime.sizes import HEAD_LIMIT, head_size
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -75,27 +76,33 @@ class Client:
     @overload
     def get(self, workflow: Workflow[Any, O, W], execution_id: str) -> Execution[O, W]: ...
     @overload
-    def get(self, workflow: str) -> Execution[Any, Any]: ...
-    def get(self, workflow: Any, execution_id: str | None = None) -> Any:
+    def get(self, execution_id: str) -> Execution[Any, Any]: ...
+    def get(self, *given: Any, workflow: Any = None, execution_id: Any = None) -> Any:
         """The execution of this id; raises ExecutionNotFound, also for one of another workflow than the given."""
-        wanted = workflow if execution_id is None else execution_id
-        execution = self._handle(wanted)
+        if given:
+            execution_id = given[-1] if execution_id is None else execution_id
+            workflow = given[0] if given[0] is not execution_id else workflow
+        execution = self._handle(checked_id(execution_id), workflow)
         found = execution.workflow
-        if execution_id is not None and found != workflow.name:
-            raise ExecutionNotFound(f"execution '{wanted}' is of workflow '{found}', not '{workflow.name}'")
+        if workflow is not None and found != workflow.name:
+            raise ExecutionNotFound(f"execution '{execution_id}' is of workflow '{found}', not '{workflow.name}'")
         return execution
 
     # --- below -----------------------------------------------------------------------------------------------------
 
-    def _handle(self, execution_id: str) -> Execution[Any, Any]:
-        return Execution(execution_id, self._store, self._queue, self._clock, self._nonces, self._registry)
+    def _handle(self, execution_id: str, workflow: Workflow[Any, Any, Any] | None = None) -> Execution[Any, Any]:
+        ports = (self._store, self._queue, self._clock, self._nonces)
+        return Execution(execution_id, *ports, self._registry, workflow)
 
     def _start(self, workflow: Workflow[Any, Any, Any], input: Any, execution_id: str) -> Execution[Any, Any]:
         head, segment = self._new(workflow, input, execution_id)
         existing = self._store.create(head, segment)
         if existing is not None and existing.terminal and existing.due <= self._clock.now():
-            self._store.purge(existing)  # expired: as good as gone (E9)
-            existing = self._store.create(head, segment)
+            if not purge(self._store, existing, self._clock.now()):
+                raise ExecutionBusy(
+                    f"execution '{execution_id}' has expired and is being purged: start it again in a while"
+                )
+            existing = self._store.create(head, segment)  # expired: as good as gone (E9)
         if existing is None:
             self._observer.execution_started(execution_id, workflow.name)
         elif (existing.workflow, existing.digest) != (head.workflow, head.digest):
@@ -106,20 +113,16 @@ class Client:
         started = head if existing is None else existing
         if started.revision == 0 and not started.terminal:  # whoever started it may have died before it sent
             self._queue.send(continuation_of(started))
-        return self._handle(execution_id)
+        return self._handle(execution_id, workflow)
 
     def _new(self, workflow: Workflow[Any, Any, Any], input: Any, execution_id: str) -> tuple[Head, Segment | None]:
         try:
             stored = codec.encode(input, workflow.input_type if workflow.takes_input else None)
+            codec.bounded(stored, "it")
         except CodecError as error:
             raise InvalidInput(
                 f"the input of workflow '{workflow.name}' can't be stored: {error}", error.path
             ) from error
-        if len(stored) > MAX_VALUE:
-            raise InvalidInput(
-                f"the input of workflow '{workflow.name}' is {len(stored):,} bytes; at most {MAX_VALUE:,} can be stored. "
-                "Put the data where it belongs, and start with its key."
-            )
         now = self._clock.now()
         head = Head(
             execution_id=execution_id,
@@ -127,7 +130,7 @@ class Client:
             workflow=workflow.name,
             version=workflow.version,
             created=now,
-            digest=sha256(stored).hexdigest()[:16],
+            digest=codec.fingerprint([input]) or sha256(stored).hexdigest()[:16],
             due=now + protocol.STALE,
             due_shard=shard(execution_id),
             list_key=list_key(workflow.name, execution_id, is_open=True),
@@ -136,7 +139,7 @@ class Client:
         )
         if head_size(head) <= HEAD_LIMIT:
             return head, None
-        segment = Segment("history#000001#0", "", head.tail)
+        segment = Segment(f"history#000001#0#{now}", "", head.tail)
         return replace(head, tail=b"", segment=segment.key, segments=1), segment
 
 

@@ -1,16 +1,18 @@
 """Compaction: what a loop has forgotten leaves the table too (L3).
 
-Segments never change, so the ones that hold something forgotten are replaced by one without it, which names the last intact
-segment as its predecessor. The checkpoint that names the new one makes it so; the old ones are deleted after.
+Segments never change, so the ones that hold something forgotten are replaced by others without it, which name the last
+intact segment as their predecessor. The checkpoint that names the new ones makes it so; the old ones are deleted after.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from durable.engine.history import Entry, EntryKind, History, unpack
 from durable.runtime.ports import Segment
+
+MAX_SEGMENT = 150_000  # bytes of values that go into one segment together: an item holds 400 KB
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +28,7 @@ def compact(chain: Sequence[Segment], newer: Sequence[Entry]) -> Compacted:
     """Split a chain before its first segment that holds what is forgotten or replaced by something newer."""
     stored = [unpack(segment.entries) for segment in chain]
     everything = [*(entry for entries in stored for entry in entries), *newer]
-    history = History(everything)
-    live = {id(entry) for entry in history}
+    live = {id(entry) for entry in History(everything)}
     first = next(
         (at for at, entries in enumerate(stored) if any(id(entry) not in live for entry in entries)), len(stored)
     )
@@ -38,3 +39,17 @@ def compact(chain: Sequence[Segment], newer: Sequence[Entry]) -> Compacted:
 def forgets(entries: Sequence[Entry]) -> bool:
     """Whether recording these entries makes a loop forget iterations."""
     return any(entry.kind is EntryKind.LOOP and entry.kept_from > 0 for entry in entries)
+
+
+def portions(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
+    """The entries in order, as many together as fit into a segment."""
+    portion: list[Entry] = []
+    size = 0
+    for entry in entries:
+        length = len(entry.stored) + len(bytes(entry.memo)) + len(entry.path)
+        if portion and size + length > MAX_SEGMENT:
+            yield portion
+            portion, size = [], 0
+        portion.append(entry)
+        size += length
+    yield portion

@@ -18,6 +18,7 @@ from durable.runtime.executor import fields
 from durable.runtime.head import ENDING, Head, Status
 from durable.runtime.ports import Clock, ExecutionEnded, Observer, Queue, Refused, Store, Update
 from durable.runtime.registry import Registry
+from durable.runtime.rollback import cancellation
 
 logger = logging.getLogger("durable.runtime")
 
@@ -90,7 +91,10 @@ class DeadLetters:
         else:
             end = Status.FAILING
             entry = records.ending(EntryKind.CAUSE, POISONED, now)
-        tail = pack([*unpack(head.tail), entry])
+        entries = [entry]
+        if head.status is Status.CANCELLING:
+            entries.append(cancellation(now))
+        tail = pack([*unpack(head.tail), *entries])
         return protocol.bury(head, delivery.message_id, tail, end, now, counted=True)
 
     def _end(self, head: Head) -> Status:

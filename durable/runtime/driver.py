@@ -45,7 +45,6 @@ class ForwardDriver:
         self._observer = observer
         self._process = process
         self._scratch = scratch
-        self._noted_first = False
         self._events: list[StepEnded] = []
         self._crashed = claimed.head.claims > 1  # an earlier forward claim ended without a checkpoint
 
@@ -68,7 +67,7 @@ class ForwardDriver:
         self._expire([entry] if self._crashed else [])
         if not self._budget.allows(call.timeout):
             self._leave(Status.RUNNING)
-        if self._noted_first:
+        if self._claimed.pressing:
             self._record()
         while True:
             entry = self._marked(call, entry)
@@ -76,8 +75,8 @@ class ForwardDriver:
             if result.running:
                 self._end_process(entry)
             if isinstance(result, Retrying):
-                if not self._budget.can_wait(result.wait):
-                    self._leave(Status.WAITING, [entry], result.state, wake=entry.until)
+                if not self._budget.can_wait(result.wait, call.timeout):
+                    self._leave(Status.WAITING, [entry], result.state, wake=self._no_later(entry.until))
                 self._record([entry], result.state, ran=True)
                 self._clock.sleep(result.wait)
             elif self._budget.spent():
@@ -95,15 +94,13 @@ class ForwardDriver:
 
     def note(self, entry: Entry, *, first: bool = False) -> None:
         """Record an entry with the next checkpoint; `first`: with one of its own before a body runs (rule 6)."""
-        self._claimed.note(entry)
-        self._noted_first = self._noted_first or first
+        self._claimed.note(entry, first=first)
 
     def park(self, until: int, entry: Entry | None = None) -> NoReturn:
         """Suspend until then, or until a message or the execution's own deadline comes."""
         self._expire([])
-        deadline = self._claimed.head.deadline
-        wake = min(until, deadline) if deadline else until
-        self._leave(Status.WAITING, [entry] if entry else [], wake=wake, inbox=self._claimed.head.inbox)
+        entries = [entry] if entry else []
+        self._leave(Status.WAITING, entries, wake=self._no_later(until), inbox=self._claimed.head.inbox)
 
     def messages(self, queues: Sequence[str] | None, count: int) -> Sequence[Sent]:
         """Messages that wait."""
@@ -134,7 +131,6 @@ class ForwardDriver:
             return entry
         marked = records.marked(entry, self._clock.now(), crashed=self._crashed or entry.crashed)
         self._record(mark=marked)
-        self._crashed = False
         return marked
 
     def _attempt(self, call: StepCall, entry: Entry) -> tuple[Entry, Result]:
@@ -162,7 +158,7 @@ class ForwardDriver:
                 idempotency_key=forward_key(head.execution_id, head.run, call.path),
             )
 
-        document = Document(self._claimed.state, self._workflow.state)
+        document = Document(self._claimed.stored_state, self._workflow.state)
         self._observer.body_started(head.execution_id, call.path, number, rollback=False)
         started = self._clock.now()
         result = attempt.run(make, document, self._scratch, ExecutionLog(self._fields(call.path, number)))
@@ -171,6 +167,11 @@ class ForwardDriver:
         known = records.after(entry, result, started, ended)
         self._events.append(records.event(head, known, number, (ended - started) / 1000))
         return known, result
+
+    def _no_later(self, moment: int) -> int:
+        """The moment, or the execution's own deadline if that comes first."""
+        deadline = self._claimed.head.deadline
+        return min(moment, deadline) if deadline else moment
 
     def _expire(self, entries: Sequence[Entry]) -> None:
         """Fail the execution when its own time is over (R13)."""
@@ -188,7 +189,7 @@ class ForwardDriver:
         """Checkpoint and go on; where a verb came in, the lease is given back instead: suspend."""
         wanted = Wanted(entries, Status.RUNNING, keep=True, state=state, mark=mark, ran=ran)
         head = self._claimed.checkpoint(wanted)
-        self._noted_first = False
+        self._crashed = False  # it is accounted for
         self.told()
         if head.status is Status.RUNNING:
             return

@@ -12,6 +12,7 @@ from durable.engine.durations import Duration, seconds
 from durable.engine.history import History, unpack
 from durable.engine.messages import Queue as MessageQueue
 from durable.engine.messages import checked_message_id, checked_queue, fitted
+from durable.engine.workflow import Workflow
 from durable.errors import ErrorInfo, ExecutionBusy, ExecutionFailed, ExecutionNotFound, InvalidState, StoreError
 from durable.runtime import inbox, protocol, wakeups
 from durable.runtime.continuation import continuation_of
@@ -47,7 +48,14 @@ class Execution(_Typed["O", "S"]):
     """One execution. Each property reads it anew, strongly consistent; ExecutionNotFound when it has gone."""
 
     def __init__(
-        self, execution_id: str, store: Store, queue: Queue, clock: Clock, nonces: Nonces, registry: Registry
+        self,
+        execution_id: str,
+        store: Store,
+        queue: Queue,
+        clock: Clock,
+        nonces: Nonces,
+        registry: Registry,
+        workflow: Workflow[Any, Any, Any] | None = None,
     ) -> None:
         self.id = execution_id
         self._store = store
@@ -55,6 +63,7 @@ class Execution(_Typed["O", "S"]):
         self._clock = clock
         self._nonces = nonces
         self._registry = registry
+        self._known = workflow  # as its caller has it: outside Lambda there may be no registry
 
     # --- what it is ------------------------------------------------------------------------------------------------
 
@@ -104,8 +113,11 @@ class Execution(_Typed["O", "S"]):
     def state(self) -> S:
         """The durable document as last recorded (S8)."""
         head = self._head()
-        stored = self._store.kept(self.id, head.state_at) if head.state_at else head.state
-        workflow = self._registry.find(head.workflow, head.version)
+
+        def stored() -> bytes:
+            return self._store.kept(self.id, head.state_at) if head.state_at else head.state
+
+        workflow = self._code(head)
         document: S = Document(stored, workflow.state if workflow is not None else None).value
         return document
 
@@ -233,6 +245,8 @@ class Execution(_Typed["O", "S"]):
                 return seen
             answer = self._store.update(make(seen))
             if isinstance(answer, Head):
+                if verb != "pause":  # which may be over before the wait is
+                    wakeups.forget(self._queue, seen, self._clock.now())
                 return answer
             refused_at = seen.revision
         raise ExecutionBusy(f"execution '{self.id}' changed faster than it could be told to {verb}; try again")
@@ -247,11 +261,14 @@ class Execution(_Typed["O", "S"]):
         return read_history(self._store, self._head())
 
     def _output(self, head: Head, history: History) -> O:
-        workflow = self._registry.find(head.workflow, head.version)
+        workflow = self._code(head)
         annotation = workflow.output_type if workflow is not None else Any
         recorded: Any = history.output.value(annotation) if history.output is not None else None
         output: O = recorded
         return output
+
+    def _code(self, head: Head) -> Workflow[Any, Any, Any] | None:
+        return self._registry.find(head.workflow, head.version) or self._known
 
     def _result(self, head: Head) -> O:
         history = read_history(self._store, head)[1]

@@ -28,7 +28,6 @@ from durable.runtime.memory import SegmentCache, VarsCache
 from durable.runtime.ports import Clock, ExecutionEnded, Nonces, Observer, Process, Queue, Store
 from durable.runtime.registry import Registry
 from durable.runtime.rollback import Rollback
-from durable.runtime.sizes import MAX_VALUE
 
 logger = logging.getLogger("durable.runtime")
 
@@ -61,6 +60,7 @@ class Executor:
         self._observer = observer
         self._segments = SegmentCache()
         self._vars = VarsCache()
+        self._fullest = 0.0  # seconds: the most that an invocation of this process had
 
     def advance(self, delivery: Delivery, remaining: Callable[[], float]) -> Verdict:
         """What becomes of the message; a fault of the machinery returns it, and is never raised (D9, E6)."""
@@ -71,6 +71,9 @@ class Executor:
             return self._look_again(delivery)
         except (Fault, StoreError) as error:
             logger.warning("held after a fault of the machinery: %s", error, extra=fields(delivery))
+            return Verdict.RETURN
+        except Exception:  # a fault of this library: one execution's must not stop the others
+            logger.exception("held after an unexpected error", extra=fields(delivery))
             return Verdict.RETURN
 
     # --- delivery --------------------------------------------------------------------------------------------------
@@ -126,21 +129,25 @@ class Executor:
             self._notice("unknown_workflow", delivery)
             return Verdict.RETURN
         claimed = Claimed(self._store, self._clock, self._nonces, self._segments, head)
-        budget = Budget(self._settings, remaining)
+        self._fullest = max(self._fullest, remaining())
+        budget = Budget(self._settings, remaining, self._fullest)
         if phase != head.phase or head.status in AT_REST:
             claimed.checkpoint(
                 Wanted((), Status.RUNNING)
             )  # a verb came in before the claim's answer: give the lease back
         elif phase == "rollback":
             scratch = self._vars.of(head.execution_id)
-            Rollback(claimed, workflow, budget, self._clock, self._observer, self._process, scratch).run()
+            drift = self._drift(workflow)
+            Rollback(claimed, workflow, budget, self._clock, self._observer, self._process, scratch, drift).run()
         else:
             self._forward(claimed, workflow, budget)
         after = claimed.head
         if after.terminal:
             self._segments.forget(after.execution_id)
+            self._vars.forget(after.execution_id)
             self._observer.execution_ended(ended(after, claimed))
         wakeups.send_for(self._queue, after, self._clock.now())
+        wakeups.forget(self._queue, head, self._clock.now())  # a message may have ended a long wait
         return Verdict.DELETE
 
     def _forward(self, claimed: Claimed, workflow: Workflow[Any, Any, Any], budget: Budget) -> None:
@@ -169,48 +176,51 @@ class Executor:
             created=head.created,
             drift=self._drift(workflow),
         )
-        context: Context[Any] = Context(
-            replay, Scope("", {}), ExecutionLog(execution_fields(head), lambda: replay.live)
-        )
+        scope = Scope("", {})
+        context: Context[Any] = Context(replay, scope, ExecutionLog(execution_fields(head), lambda: replay.live))
+        output, error = None, None
         try:
             given = claimed.history.input
             output = workflow(context, given.value(workflow.input_type) if given is not None else None)
-            if not replay.suspended:
-                replay.finish()
-                return Wanted([self._output(output, workflow)], Status.COMPLETED)
-        except Suspended:
-            return driver.last
-        except Diverged as divergence:
-            return self._diverged(divergence, driver)
-        except Interrupt:
+        except (Exception, SystemExit, GeneratorExit) as raised:
+            error = raised
+        except Interrupt as interrupt:
+            if interrupt is replay.left:
+                return self._left(interrupt, driver)
             raise
-        except (Exception, SystemExit, GeneratorExit) as error:
-            if not replay.suspended:
-                return self._failed(error, replay, driver)
-        return self._swallowed(driver)
+        finally:
+            scope.open = False
+        if replay.left is not None:  # user code caught what was to leave it
+            return self._swallowed(driver) if isinstance(replay.left, Suspended) else self._left(replay.left, driver)
+        try:
+            replay.finish()
+            if error is None:
+                return Wanted([self._output(output, workflow)], Status.COMPLETED)
+        except Diverged as divergence:
+            return self._left(divergence, driver)
+        except CodecError as refusal:
+            error = refusal
+        assert error is not None
+        return Wanted([records.ending(EntryKind.CAUSE, error, self._clock.now())], Status.FAILING)
+
+    def _left(self, why: Interrupt, driver: ForwardDriver) -> Wanted | None:
+        """What is to be recorded after an interrupt; a lost lease and a fault of the machinery go on up."""
+        match why:
+            case Suspended():
+                return driver.last
+            case Diverged(error=error):
+                return Wanted([records.ending(EntryKind.DIVERGENCE, error, self._clock.now())], Status.DIVERGED)
+            case _:
+                raise why
 
     def _output(self, output: Any, workflow: Workflow[Any, Any, Any]) -> Entry:
         try:
             stored = codec.encode(output, workflow.output_type)
         except CodecError as error:
             raise CodecError(f"the workflow's output can't be stored: {error}", error.path) from error
-        if len(stored) > MAX_VALUE:
-            raise CodecError(f"the workflow's output is {len(stored):,} bytes; at most {MAX_VALUE:,} can be stored")
+        codec.bounded(stored, "the workflow's output")
         now = self._clock.now()
         return with_value(Entry(path="", kind=EntryKind.OUTPUT, started=now, ended=now), stored)
-
-    def _failed(self, error: BaseException, replay: Replay, driver: ForwardDriver) -> Wanted:
-        """A terminal failure (R2, R17), unless the code left its history, which is then the news."""
-        try:
-            replay.finish()
-        except Diverged as divergence:
-            return self._diverged(divergence, driver)
-        cause = records.ending(EntryKind.CAUSE, error, self._clock.now())
-        return Wanted([cause], Status.FAILING)
-
-    def _diverged(self, divergence: Diverged, driver: ForwardDriver) -> Wanted:
-        found = records.ending(EntryKind.DIVERGENCE, divergence.error, self._clock.now())
-        return Wanted([found], Status.DIVERGED)
 
     def _swallowed(self, driver: ForwardDriver) -> Wanted | None:
         """User code caught the suspension: a failure, and never a success (D8). What had been done is recorded with it."""

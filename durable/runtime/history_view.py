@@ -48,7 +48,7 @@ def moment(milliseconds: int) -> datetime:
 def shown(history: History) -> list[HistoryEntry]:
     """Every operation by start, then every rollback in the order in which it ran."""
     operations = sorted(history.operations.values(), key=lambda entry: entry.order)
-    latest = max((entry.order for entry in operations), default=0)
+    latest = max((entry.order for entry in operations), default=0) + (history.output is not None)
     return [
         *(_entry(entry, passed=entry.order < latest) for entry in operations),
         *map(_entry, history.rollbacks.values()),
@@ -59,8 +59,10 @@ def rollback_outcome(head: Head, history: History) -> RollbackOutcome:
     """What became of the rollback."""
     if head.status in (Status.FAILING, Status.CANCELLING, Status.ROLLING_BACK):
         return RollbackOutcome("running")
-    if head.status not in (Status.FAILED, Status.CANCELLED) or not history.rollbacks:
+    if not history.rollbacks:
         return RollbackOutcome("none")
+    if head.status is Status.DIVERGED:
+        return RollbackOutcome("running")
     failed = next((entry for entry in history.rollbacks.values() if entry.failure is not None), None)
     left = list(_left(history))
     if failed is None and not left:

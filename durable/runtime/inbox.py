@@ -11,7 +11,6 @@ from durable.runtime import protocol
 from durable.runtime.continuation import continuation_of
 from durable.runtime.head import AT_REST, Head
 from durable.runtime.ports import Clock, Put, Queue, Refused, Store
-from durable.runtime.sizes import MAX_VALUE
 
 TRIES = 20  # sends that meet each other
 
@@ -53,13 +52,9 @@ def encoded(body: object, annotation: object, name: str) -> bytes:
     try:
         if annotation is not None:
             codec.check(body, annotation)
-        stored = codec.encode(body)
+        stored = codec.bounded(codec.encode(body), "it")
     except CodecError as error:
         raise InvalidInput(f"the message to queue '{name}' can't be stored: {error}", error.path) from error
-    if len(stored) > MAX_VALUE:
-        raise InvalidInput(
-            f"the message to queue '{name}' is {len(stored):,} bytes; at most {MAX_VALUE:,} can be stored"
-        )
     return stored
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from durable.engine.history import Entry, pack
-from durable.runtime.compaction import compact, forgets
+from durable.runtime.compaction import compact, forgets, portions
 from durable.runtime.head import Head
 from durable.runtime.ports import Segment
 from durable.runtime.sizes import HEAD_LIMIT, head_size
@@ -20,7 +20,7 @@ class Layout:
     tail: Sequence[Entry]
     packed: bytes  # the tail, as stored
     segments: int  # how many segments were ever sealed: the next one's number follows
-    sealed: Segment | None = None  # to be written before a head names it
+    sealed: Sequence[Segment] = ()  # to be written before a head names the last
     dropped: Sequence[Segment] = ()  # to be deleted once no head names them
 
     @property
@@ -44,7 +44,11 @@ def following(now: Layout, head: Head, recorded: Sequence[Entry], state: bytes) 
     packed = pack(tail)
     if head_size(replace(head, tail=packed, state=state)) <= HEAD_LIMIT:
         return Layout(chain, tail, packed, now.segments, dropped=dropped)
-    number = now.segments + 1
-    # The key carries the fence: a stale holder, which may still seal, can't overwrite what a newer one has sealed.
-    sealed = Segment(f"history#{number:06}#{head.fence}", chain[-1].key if chain else "", packed)
-    return Layout([*chain, sealed], [], b"", number, sealed, dropped)
+    sealed: list[Segment] = []
+    for portion in portions(tail):
+        # The key carries the fence and the execution's birth: neither a stale holder, which may still seal, nor a late
+        # purge of an earlier execution of this id can touch what another has sealed.
+        key = f"history#{now.segments + len(sealed) + 1:06}#{head.fence}#{head.created}"
+        before = sealed[-1].key if sealed else chain[-1].key if chain else ""
+        sealed.append(Segment(key, before, pack(portion)))
+    return Layout([*chain, *sealed], [], b"", now.segments + len(sealed), sealed, dropped)

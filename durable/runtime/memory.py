@@ -60,6 +60,10 @@ class VarsCache:
             self._vars.popitem(last=False)
         return found
 
+    def forget(self, execution_id: str) -> None:
+        """Drop what is kept of an execution."""
+        self._vars.pop(execution_id, None)
+
 
 def _size(chain: list[Segment]) -> int:
     return sum(len(segment.entries) + len(segment.key) for segment in chain)

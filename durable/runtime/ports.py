@@ -114,8 +114,8 @@ class Store(Protocol):
     def find(self, execution_id: str, key: str) -> bytes | None:
         """The value of an item that may not be there."""
 
-    def due(self, shard: str, until: int, limit: int) -> Sequence[tuple[str, int]]:
-        """Executions of a shard that are due, soonest first, with their due time; the index may lag behind."""
+    def due(self, shard: str, since: int, until: int, limit: int) -> Sequence[tuple[str, int]]:
+        """Executions of a shard that are due from then to then, soonest first; the index may lag behind."""
 
     def purge(self, head: Head) -> None:
         """Delete every item of an execution, the head last and only if it is still as given."""

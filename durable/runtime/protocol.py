@@ -15,6 +15,7 @@ from durable.runtime.ports import Update, Where
 STALE = 5 * 60_000  # a running execution of which nothing was heard for so long is looked at by the sweeper
 REFRESH = 2 * 60_000  # the due time is moved when less than this is left: an index write costs as much as a checkpoint
 LEASE_MARGIN = 10_000  # the lease outlives the invocation by this much: clocks differ
+PURGE_TIME = 20 * 60_000  # longer than any function runs
 RETENTION = 30 * 86_400_000  # a terminal execution is kept so long
 
 
@@ -108,7 +109,7 @@ def claims_after(head: Head, plan: Plan, *, keep: bool, taken_back: bool) -> int
 def settled_status(head: Head, wanted: Status) -> tuple[Status, str]:
     """The status after a checkpoint and the one to resume to: a verb that came in while the lease was held stands."""
     if head.status is Status.PAUSED:
-        return Status.PAUSED, Status.RUNNING if wanted in TERMINAL else wanted
+        return Status.PAUSED, Status.RUNNING if wanted in (*TERMINAL, Status.DIVERGED) else wanted
     if head.status is Status.CANCELLING and wanted in (*FORWARD, Status.FAILING, Status.COMPLETED):
         return Status.CANCELLING, ""
     if wanted is Status.DIVERGED:
@@ -227,6 +228,15 @@ def bury(head: Head, message_id: str, tail: bytes | None, status: Status, now: i
         Where(status=frozenset({head.status}), revision=head.revision, free_at=now),
         write,
         {"dead": 1} if counted else {},
+    )
+
+
+def purge(head: Head, now: int) -> Update:
+    """Take the purging of an expired execution, for one process at a time: the id may be used again when it is done."""
+    return Update(
+        head.execution_id,
+        Where(status=TERMINAL, due=head.due, revision=head.revision),
+        {"due": now + PURGE_TIME, "due_shard": shard(head.execution_id)},
     )
 
 

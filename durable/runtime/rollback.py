@@ -18,7 +18,7 @@ from durable.engine.keys import forward_key, rollback_key
 from durable.engine.log import ExecutionLog
 from durable.engine.messages import Sent
 from durable.engine.paths import leaf
-from durable.engine.replay import Replay, Scope, Undoable
+from durable.engine.replay import Drift, Replay, Scope, Undoable
 from durable.engine.step import Access, Undo, UndoStatus
 from durable.engine.workflow import Workflow
 from durable.errors import HistoryDiverged
@@ -78,7 +78,9 @@ class Rollback:
         observer: Observer,
         process: Process,
         scratch: dict[str, Any],
+        drift: Drift,
     ) -> None:
+        self._drift: Drift = drift
         self._claimed = claimed
         self._workflow = workflow
         self._budget = budget
@@ -97,6 +99,9 @@ class Rollback:
             self._claimed.checkpoint(Wanted([found], Status.DIVERGED))
             return
         settled = self._settled(undoables)
+        if self._halted():
+            self._commit(Wanted(settled, self._end()))
+            return
         todo = [undoable for undoable in undoables if not self._over(undoable)]
         for undoable in todo:
             if not self._budget.allows(undoable.call.rollback_timeout):
@@ -116,9 +121,12 @@ class Rollback:
         if head.skip_rollback:
             return []
         now = head.claimed or head.created
-        replay = Replay(head.execution_id, history, ReplayOnly(now), now=now, created=head.created, undoing=True)
+        replay = Replay(
+            head.execution_id, history, ReplayOnly(now), now=now, created=head.created, undoing=True, drift=self._drift
+        )
         log = ExecutionLog({}, lambda: False)
-        context: Context[Any] = Context(replay, Scope("", {}), log)
+        scope = Scope("", {})
+        context: Context[Any] = Context(replay, scope, log)
         try:
             given = history.input
             self._workflow(context, given.value(self._workflow.input_type) if given is not None else None)
@@ -128,6 +136,8 @@ class Rollback:
             raise
         except (Exception, SystemExit, GeneratorExit):
             pass  # the failure that brought us here, or one that it led to
+        if isinstance(replay.left, Diverged):  # the code caught it
+            raise replay.left
         self._check_all_found(replay.undoables)
         may_have_started = head.claims > 0 and head.status is not Status.ROLLING_BACK
         boundary = history.boundary  # what started before it is settled business (R14)
@@ -174,6 +184,11 @@ class Rollback:
         entry = self._claimed.history.rollbacks.get(undoable.call.path)
         return entry is not None and entry.settled
 
+    def _halted(self) -> bool:
+        """Whether a rollback has failed for good, and the workflow wants no other to run after that (R10)."""
+        failed = any(entry.failure is not None for entry in self._claimed.history.rollbacks.values())
+        return failed and self._workflow.on_rollback_failure == "halt"
+
     # --- one rollback ----------------------------------------------------------------------------------------------
 
     def _roll_back(self, undoable: Undoable, settled: list[Entry], *, last: bool) -> bool:
@@ -192,7 +207,7 @@ class Rollback:
             if result.running:
                 self._end_process(entries)
             if isinstance(result, Retrying):
-                if not self._budget.can_wait(result.wait):
+                if not self._budget.can_wait(result.wait, undoable.call.rollback_timeout):
                     self._commit(Wanted(entries, Status.ROLLING_BACK, wake=entry.until, state=result.state))
                     return False
                 self._commit(Wanted(entries, Status.ROLLING_BACK, keep=True, state=result.state))
@@ -230,7 +245,7 @@ class Rollback:
                 "attempt": number,
             }
         )
-        document = Document(self._claimed.state, self._workflow.state)
+        document = Document(self._claimed.stored_state, self._workflow.state)
         self._observer.body_started(head.execution_id, call.path, number, rollback=True)
         started = self._clock.now()
         result = attempt.run(lambda access: self._undo(access, undoable, number), document, self._scratch, log)

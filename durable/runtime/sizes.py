@@ -8,7 +8,6 @@ from durable.runtime.head import Head
 
 HEAD_LIMIT = 1_000  # bytes; over it the tail is sealed into a segment
 STATE_LIMIT = 256  # bytes of the document that ride on the head; a larger one has an item of its own
-MAX_VALUE = 300_000  # bytes of one value or of one state: an item holds 400 KB
 _NAMES = {field.name: len(field.name) for field in fields(Head)}
 
 

@@ -14,6 +14,7 @@ from durable.runtime import protocol
 from durable.runtime.continuation import continuation_of
 from durable.runtime.head import AT_REST, SHARDS, Head
 from durable.runtime.ports import Clock, Observer, Queue, Store
+from durable.runtime.purge import purge
 
 logger = logging.getLogger("durable.runtime")
 
@@ -46,13 +47,16 @@ class Sweeper:
     def _due(self, shard: str) -> Iterator[tuple[str, int]]:
         """Everything of a shard that is due, page by page, each execution once."""
         looked_at: set[str] = set()
+        since, until = 0, self._clock.now()
         while True:
-            page = self._store.due(shard, self._clock.now(), PAGE)
+            page = self._store.due(shard, since, until, PAGE)
             fresh = [(execution_id, due) for execution_id, due in page if execution_id not in looked_at]
             yield from fresh
             looked_at.update(execution_id for execution_id, _ in fresh)
-            if len(page) < PAGE or not fresh:
+            if len(page) < PAGE:
                 return
+            # On from the last one's moment: what can't be moved (leased, at rest) must not hide what is behind it.
+            since = page[-1][1] if fresh else page[-1][1] + 1
 
     def _deal_with(self, execution_id: str, due: int) -> bool:
         head = self._store.read(execution_id)
@@ -60,8 +64,7 @@ class Sweeper:
         if head is None or head.due != due or due > now:
             return False  # the index lags behind
         if head.terminal:
-            self._store.purge(head)
-            return True
+            return purge(self._store, head, now)
         if head.held(now) or head.status in AT_REST:
             return False
         answer = self._store.update(protocol.sweep(head, due, now))

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from durable.errors import DurableError
+import logging
+
+from durable.errors import DurableError, StoreError
 from durable.runtime.continuation import continuation_of
 from durable.runtime.head import AT_REST, FOREVER, Head, Status
 from durable.runtime.ports import Queue
+
+logger = logging.getLogger("durable.runtime")
+
+FAR = 15 * 60_000  # a continuation that comes later than this is not in the queue yet, but with a scheduler
 
 
 class LostExecution(DurableError):
@@ -26,6 +32,19 @@ def send_for(queue: Queue, head: Head, now: int) -> None:
     if head.status is Status.FAILING or head.wake == FOREVER:
         return
     queue.send(continuation_of(head), delay=max(0, head.wake - now) / 1000)
+
+
+def forget(queue: Queue, head: Head, now: int) -> None:
+    """Take back the continuation that was to end a long wait of this head, which something else has ended.
+
+    Best effort: what is left behind comes in its time, finds that the execution has moved on, and is deleted.
+    """
+    if head.wake == FOREVER or head.wake - now <= FAR:
+        return
+    try:
+        queue.forget(continuation_of(head))
+    except StoreError as error:
+        logger.warning("a schedule is left behind: %s", error, extra={"execution": head.execution_id})
 
 
 def send_resumed(queue: Queue, head: Head, now: int) -> None:

@@ -126,6 +126,11 @@ class Harness(Client):
         """Every process that is warm ends, as in a deployment: the next invocations are cold starts."""
         self._deployment.processes.cool()
 
+    def deploy(self, workflows: Iterable[Any]) -> None:
+        """The functions have these workflows from now on, and start cold; the client keeps those that it knows."""
+        self._workflows = list(workflows)
+        self.restart_processes()
+
     # --- messages ---------------------------------------------------------------------------------------------------
 
     def take(self, queue: str = CONTINUATIONS) -> Batch | None:

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from durable.engine.interrupts import ProcessEnds
 
-class ProcessDied(BaseException):
+
+class ProcessDied(ProcessEnds):
     """The process is gone: what was about to happen in it never happens."""
 
 

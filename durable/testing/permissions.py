@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from itertools import product
 from typing import Any
 
+from durable.engine.interrupts import ProcessEnds
 from durable.testing.intrinsics import NO_VALUE, Intrinsics, Unresolved
 from durable.testing.sources.timers import schedule_of
 from durable.testing.stack import ACCOUNT, Stack
@@ -26,7 +27,7 @@ _INSIDE_TRANSACTIONS = {
 }
 
 
-class NotPermitted(BaseException):
+class NotPermitted(ProcessEnds):
     """A function made a call that its role does not allow. It passes everything that would retry it."""
 
 

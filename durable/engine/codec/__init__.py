@@ -10,6 +10,7 @@ Typed values survive new fields with defaults and classes that are renamed or mo
 
 from __future__ import annotations
 
+from durable.engine.codec.bounds import MAX_VALUE, bounded
 from durable.engine.codec.fingerprints import fingerprint
 from durable.engine.codec.fit import check
 from durable.engine.codec.forms import TAGGED, decode, encode, settle
@@ -17,4 +18,16 @@ from durable.engine.codec.inputs import accept
 from durable.engine.codec.typed import TYPED
 from durable.engine.codec.view import plain
 
-__all__ = ["TAGGED", "TYPED", "accept", "check", "decode", "encode", "fingerprint", "plain", "settle"]
+__all__ = [
+    "MAX_VALUE",
+    "TAGGED",
+    "TYPED",
+    "accept",
+    "bounded",
+    "check",
+    "decode",
+    "encode",
+    "fingerprint",
+    "plain",
+    "settle",
+]

@@ -40,7 +40,6 @@ def try_block(
 
 def checked_catch(catch: Collection[Kind]) -> Collection[Kind]:
     """The kinds that are caught; raises InvalidCall for one that does not exist."""
-    unknown = [catch] if isinstance(catch, str) else sorted(set(catch) - KINDS)
-    if unknown:
+    if catch is None or isinstance(catch, str) or not set(catch) <= KINDS:
         raise InvalidCall(f"catch={catch!r}: the kinds are {', '.join(sorted(KINDS))}; write catch=['exhausted']")
     return catch

@@ -117,7 +117,9 @@ class _Loop:
 
     def _start(self, number: int, state: Any) -> Start:
         """The state goes through storage at once: an iteration sees what a replay of it would see (D3)."""
-        stored = b"" if state is STATELESS else codec.encode(state)
+        if state is STATELESS:
+            return Start(number, b"", self._replay.clock)
+        stored = codec.bounded(codec.encode(state), f"the state of loop '{self._path}'")
         return Start(number, stored, self._replay.clock)
 
     def _prune(self) -> None:
@@ -134,8 +136,9 @@ class _Loop:
     def _end(self, start: Start, value: Any) -> Any:
         replay = self._replay
         if self._entry is not None and self._entry.status is EntryStatus.COMPLETED:
+            replay.passed(self._path, self._entry.ended)
             return self._entry.value()  # a rollback looked into it
-        stored = codec.encode(value)
+        stored = codec.bounded(codec.encode(value), f"what loop '{self._path}' breaks with")
         if not replay.undoing:
             self._starts.append(Start(start.number + 1, b"", replay.clock))
             self._advance()

@@ -58,7 +58,8 @@ def _settle(replay: Replay, path: str, call: Receive, entry: Entry | None) -> En
         fresh = True
     else:
         fresh = False
-    messages = replay.driver.messages(call.queues, call.count)
+    with replay.asking():
+        messages = replay.driver.messages(call.queues, call.count)
     if not messages and replay.now < entry.until and call.timeout != 0:
         replay.park(entry.until, entry if fresh else None)
     took: dict[str, list[int]] = {}
@@ -81,7 +82,9 @@ def _message(replay: Replay, scope: Scope, path: str, call: Receive, sent: Sent,
             if replay.undoing:
                 replay.suspend()
             now = replay.driver.now()
-            replay.driver.reply(sent, codec.encode(response))
+            stored = codec.bounded(codec.encode(response), f"the response to message '{sent.id}'")
+            with replay.asking():
+                replay.driver.reply(sent, stored)
             order = replay.history.next_order
             replay.note(Entry(path=reply, kind=EntryKind.REPLY, order=order, started=now, ended=now))
 

@@ -15,8 +15,10 @@ def sleep(replay: Replay, scope: Scope, name: str, deadline: Callable[[int], int
     replay.enter(scope)
     path = scope.name(name)
     entry = replay.visit(path, EntryKind.SLEEP)
-    until = entry.until if entry is not None else deadline(replay.driver.now())
-    decision = decisions.for_sleep(entry, replay.now, until, passed=replay.behind)
+    called = replay.driver.now()
+    until = entry.until if entry is not None else deadline(called)
+    now = called if until == called else replay.now  # nothing to wait for, whenever that is asked
+    decision = decisions.for_sleep(entry, now, until, passed=replay.behind)
     if decision is Decision.WAIT:
         replay.park(until, None if entry is not None else _entry(replay, path, until, EntryStatus.WAITING))
     if entry is None and not replay.undoing:

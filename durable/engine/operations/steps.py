@@ -10,7 +10,7 @@ from durable.engine.calls import StepCall
 from durable.engine.decisions import Decision
 from durable.engine.freeze import freeze
 from durable.engine.history import Entry, EntryKind
-from durable.engine.interrupts import Diverged, Suspended
+from durable.engine.interrupts import Diverged
 from durable.engine.replay import Replay, Scope, Undoable
 from durable.errors import HistoryDiverged
 
@@ -27,11 +27,12 @@ def step(replay: Replay, scope: Scope, name: str, make: Callable[[str], StepCall
 
 
 def _settle(replay: Replay, call: StepCall, entry: Entry | None) -> Entry:
+    if entry is not None and replay.drift != "off":
+        _compare(replay, call, entry)
     if replay.undoing:
         return _collect(replay, call, entry)
     decision = decisions.for_step(entry, replay.now, call.retry.attempts)
     if entry is not None and decision is Decision.REPLAY:
-        _compare(replay, call, entry)
         return entry
     if entry is not None and decision is Decision.WAIT:
         replay.park(entry.until)
@@ -43,13 +44,11 @@ def _settle(replay: Replay, call: StepCall, entry: Entry | None) -> Entry:
 def _perform(replay: Replay, call: StepCall, entry: Entry | None, decision: Decision) -> Entry:
     replay.in_body = call.path
     try:
-        if entry is not None and decision is Decision.FAIL:
-            return replay.driver.exhaust(call, entry)
-        fingerprint = entry.fingerprint if entry is not None else codec.fingerprint(call.arguments)
-        return replay.driver.perform(call, entry, fingerprint or "")
-    except Suspended:
-        replay.suspended = True
-        raise
+        with replay.asking():
+            if entry is not None and decision is Decision.FAIL:
+                return replay.driver.exhaust(call, entry)
+            fingerprint = entry.fingerprint if entry is not None else codec.fingerprint(call.arguments)
+            return replay.driver.perform(call, entry, fingerprint or "")
     finally:
         replay.in_body = ""
 
@@ -71,8 +70,9 @@ def _compare(replay: Replay, call: StepCall, entry: Entry) -> None:
         return
     if replay.drift == "error":
         recorded = "a step called with other arguments"
-        raise Diverged(HistoryDiverged(call.path, recorded, f"these: {shown(call.arguments)}"))
-    replay.driver.drifted(call.path)
+        replay.leave(Diverged(HistoryDiverged(call.path, recorded, f"these: {shown(call.arguments)}")))
+    with replay.asking():
+        replay.driver.drifted(call.path)
 
 
 def shown(arguments: Sequence[object]) -> str:

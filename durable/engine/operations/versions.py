@@ -34,7 +34,8 @@ def version(replay: Replay, scope: Scope, name: str, latest: int) -> int:
         replay.note(
             with_value(
                 Entry(path=path, kind=EntryKind.VERSION, order=order, started=now, ended=now), codec.encode(chosen, int)
-            )
+            ),
+            first=True,  # a crash must not leave it in doubt which way was taken
         )
     return chosen
 
@@ -50,7 +51,7 @@ def removed(replay: Replay, scope: Scope, name: str, kind: str) -> None:
     path = scope.name(name)
     entry = replay.history.operations.get(path)
     if entry is not None and entry.kind != kind:
-        raise Diverged(HistoryDiverged(path, f"a {entry.kind}", f"a removed {kind}"))
+        replay.leave(Diverged(HistoryDiverged(path, f"a {entry.kind}", f"a removed {kind}")))
     for left in replay.unvisited():
         if left == path or within(left, path):
             replay.seen(left)
