@@ -137,13 +137,13 @@ class Replay:
         """Refuse what may not happen here and now (D8, D11)."""
         if threading.get_ident() != self._thread:
             self._refuse_thread()
-        if self.left is not None:
-            raise self.left
         if not scope.open:
             raise WrongThread(
                 f"the context of '{scope.path or 'the workflow'}' was used after its scope had ended: use the context that "
                 "is passed to the function you are in"
             )
+        if self.left is not None:
+            raise self.left
 
     def visit(self, path: str, kind: EntryKind) -> Entry | None:
         """The recorded entry of an operation; nothing new may come before what is recorded (D6)."""
