@@ -77,8 +77,9 @@ def checkpoint(head: Head, plan: Plan, nonce: str, now: int) -> Update:
     }
     if not keep:
         write["lease"] = 0
-    if plan.status in (*FORWARD, Status.FAILING, Status.COMPLETED):
-        write["claims"] = claims_after(head, plan, keep=keep, taken_back=status is not plan.status)
+    diverged = plan.status is Status.DIVERGED and head.status not in ENDING
+    if diverged or plan.status in (*FORWARD, Status.FAILING, Status.COMPLETED):
+        write["claims"] = claims_after(head, plan, keep=keep, unused=diverged or status is not plan.status)
     if plan.consumed:
         write |= {"consumed": plan.consumed, "taken": plan.taken}
     if plan.state is not None:
@@ -96,12 +97,13 @@ def checkpoint(head: Head, plan: Plan, nonce: str, now: int) -> Update:
     )
 
 
-def claims_after(head: Head, plan: Plan, *, keep: bool, taken_back: bool) -> int:
+def claims_after(head: Head, plan: Plan, *, keep: bool, unused: bool) -> int:
     """The forward claims whose bodies are not accounted for (rules 4 and 9); a rollback claim leaves them as they are.
 
-    A verb that takes the lease back before this invocation ran a body leaves those that the claim found.
+    A verb that takes the lease back before this invocation ran a body leaves those that the claim found; so does a
+    divergence, after which the execution may be cancelled.
     """
-    if taken_back and not plan.ran:
+    if unused and not plan.ran:
         return max(0, head.claims - 1)
     return 1 if keep else 0
 
