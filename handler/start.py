@@ -1,14 +1,16 @@
-"""Starts from the start queue. A repeated message is one execution: its id is the message's, unless it brings one."""
+"""Starts, from the start queue or by an event of EventBridge. What comes twice is one execution: it has the same id."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from durable import AlreadyStarted, CodecError, InvalidInput, InvalidName, WorkflowNotFound
 from durable.aws import events
 from durable.aws.batch import Answer, messages
 from durable.aws.events import Record
-from durable.aws.starts import input_of, start_message
+from durable.aws.starts import input_of, start
 from durable.runtime.application import Application
 from durable.runtime.continuation import UnreadableMessage
 from handler.entry import entry
@@ -19,17 +21,28 @@ if TYPE_CHECKING:
 
 
 @entry
-def handler(application: Application, event: Any, context: LambdaContext) -> Answer:
-    """Start the executions of a batch; a start that no workflow can take is rejected with the reason."""
+def handler(application: Application, event: Any, context: LambdaContext) -> Answer | None:
+    """Start what is asked for; a start that no workflow can take is rejected with the reason."""
+    reject = rejecting(application)
+    if events.is_batch(event):
+        return messages(event, lambda record: _of_message(application, record), reject)
+    text = msgspec.json.encode(event).decode()
+    try:
+        _start(application, text, context.aws_request_id)  # a fault is raised: Lambda tries an event again
+    except UnreadableMessage as reason:
+        reject(text, str(reason))
+    return None
 
-    def start(record: Record) -> bool:
-        message = start_message(record)
-        execution_id = message.execution_id or events.message_id(record)
-        data = input_of(bytes(message.input))
-        try:
-            application.client.start_named(message.workflow, data, execution_id=execution_id, version=message.version)
-        except (AlreadyStarted, CodecError, InvalidInput, InvalidName, WorkflowNotFound) as error:
-            raise UnreadableMessage(f"{type(error).__name__}: {error}") from error
-        return True
 
-    return messages(event, start, rejecting(application))
+def _of_message(application: Application, record: Record) -> bool:
+    _start(application, events.body(record), events.message_id(record))
+    return True
+
+
+def _start(application: Application, text: str, identity: str) -> None:
+    wanted, execution_id = start(text, identity)
+    data = input_of(bytes(wanted.input))
+    try:
+        application.client.start_named(wanted.workflow, data, execution_id=execution_id, version=wanted.version)
+    except (AlreadyStarted, CodecError, InvalidInput, InvalidName, WorkflowNotFound) as error:
+        raise UnreadableMessage(f"{type(error).__name__}: {error}") from error

@@ -13,7 +13,7 @@ from durable import Workflow
 from durable.aws.clients import Clients
 from durable.aws.clock import SystemClock
 from durable.aws.dynamodb import DynamoStore
-from durable.aws.eventbridge import EventBridgeQueue
+from durable.aws.eventbridge import EventBridgePublisher, EventBridgeQueue
 from durable.aws.logging import service_logger
 from durable.aws.metrics import MetricsObserver
 from durable.aws.nonces import RandomNonces
@@ -21,7 +21,7 @@ from durable.aws.process import LambdaProcess
 from durable.aws.scheduler import ScheduledQueue
 from durable.aws.sqs import SqsQueue
 from durable.runtime.application import Application, assemble
-from durable.runtime.ports import Clock, Observer, Process, Queue
+from durable.runtime.ports import Clock, Observer, Ports, Process, Queue
 from durable.runtime.registry import Registry
 from handler.configuration import Configuration, Transport
 from handler.discovery import discovered
@@ -64,16 +64,17 @@ def build(
     clients = _clients(environment.get("AWS_REGION"), environment.get("AWS_ENDPOINT_URL"))
     time = clock or SystemClock()
     metrics = MetricsObserver(configuration.namespace, configuration.service)
-    return assemble(
-        configuration.settings,
-        DynamoStore(configuration.table, clients.dynamodb, time.sleep),
-        _queue(configuration, clients, time),
-        time,
-        RandomNonces(),
-        process or LambdaProcess(metrics.flush),
-        observer or metrics,
-        Registry(discovered(handler.workflows) if workflows is None else workflows),
+    ports = Ports(
+        store=DynamoStore(configuration.table, clients.dynamodb, time.sleep),
+        queue=_queue(configuration, clients, time),
+        clock=time,
+        nonces=RandomNonces(),
+        process=process or LambdaProcess(metrics.flush),
+        observer=observer or metrics,
+        publisher=EventBridgePublisher(configuration.bus, clients.events, time.sleep) if configuration.bus else None,
     )
+    registry = Registry(discovered(handler.workflows) if workflows is None else workflows)
+    return assemble(configuration.settings, ports, registry)
 
 
 def _queue(configuration: Configuration, clients: Clients, time: Clock) -> Queue:

@@ -8,9 +8,10 @@ from durable.aws.clients import Clients
 from durable.aws.clock import SystemClock
 from durable.aws.dynamodb import DynamoStore
 from durable.aws.nonces import RandomNonces
+from durable.aws.process import LambdaProcess
 from durable.aws.sqs import SqsQueue
 from durable.runtime.client import Client
-from durable.runtime.ports import ExecutionEnded, StepEnded
+from durable.runtime.ports import ExecutionEnded, Ports, StepEnded
 from durable.runtime.registry import Registry
 
 if TYPE_CHECKING:
@@ -39,11 +40,12 @@ class Unobserved:
 def connect(*, table: str, queue: str, session: boto3.Session | None = None) -> Client:
     """A client over this table (its name) and this queue (the continuations' URL); no call is made before the first use."""
     clients = Clients(session)
-    return Client(
-        DynamoStore(table, clients.dynamodb),
-        SqsQueue(queue, clients.sqs),
-        SystemClock(),
-        RandomNonces(),
-        Registry([]),
-        Unobserved(),
+    ports = Ports(
+        store=DynamoStore(table, clients.dynamodb),
+        queue=SqsQueue(queue, clients.sqs),
+        clock=SystemClock(),
+        nonces=RandomNonces(),
+        process=LambdaProcess(),
+        observer=Unobserved(),
     )
+    return Client(ports, Registry([]))

@@ -118,10 +118,9 @@ class DynamoStore:
     ) -> Head | Refused | Blocked:
         """One transaction: the update, items that must not exist yet, and writes to other tables; all of it or nothing."""
         execution_id = update.execution_id
-        items = [(ValueItem(execution_id, put.key, value=put.value).serialize(), is_new()) for put in puts]
         with boundary(f"update execution '{execution_id}' in a transaction"):
             try:
-                self._requests.together((execution_id, HEAD), changes(update), holds(update.where), items, writes)
+                self._requests.together((execution_id, HEAD), changes(update), holds(update.where), puts, writes)
             except ClientError as error:
                 return _refused(error)
         head = self.read(execution_id)

@@ -27,6 +27,11 @@ class Change:
     status: Status
 
 
+def is_batch(event: object) -> bool:
+    """Whether an event is a batch of records, rather than one thing by itself."""
+    return isinstance(event, Mapping) and "Records" in event
+
+
 def records(event: object, source: str) -> Sequence[Record]:
     """The records of a batch; raises UnreadableMessage for an event that is none."""
     found = event.get("Records") if isinstance(event, Mapping) else None
@@ -73,6 +78,10 @@ def continuation(text: str) -> Continuation:
     return read(bytes(event.detail).decode())
 
 
+class _Perhaps(msgspec.Struct, rename={"detail_type": "detail-type"}):
+    detail_type: msgspec.Raw = msgspec.Raw()
+
+
 class Event(msgspec.Struct, frozen=True, rename={"detail_type": "detail-type"}):
     """An event as EventBridge delivers it, as far as it matters here."""
 
@@ -83,8 +92,13 @@ class Event(msgspec.Struct, frozen=True, rename={"detail_type": "detail-type"}):
 
 
 def event_in(text: str) -> Event | None:
-    """The EventBridge event that a text is; None when it is something else."""
-    if '"detail-type"' not in text:  # which no other message has: within a JSON string its quotes would be escaped
+    """The EventBridge event that a text is, by its detail-type; None when it is something else."""
+    if '"detail-type"' not in text:  # nearly every message: not read twice
+        return None
+    try:
+        if not bytes(msgspec.json.decode(text, type=_Perhaps).detail_type):
+            return None
+    except msgspec.MsgspecError:
         return None
     try:
         return msgspec.json.decode(text, type=Event)

@@ -15,7 +15,9 @@ from pynamodb.connection.base import MetaTable
 from pynamodb.connection.table import TableConnection
 
 from durable.aws.faults import past_conflicts
+from durable.aws.table import HeadItem, ValueItem
 from durable.errors import StoreError
+from durable.runtime.ports import Put
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -74,15 +76,14 @@ class Requests:
         key: tuple[str, str],
         actions: Sequence[Action],
         condition: Condition,
-        puts: Sequence[tuple[Item, Condition]],
+        puts: Sequence[Put],
         writes: Sequence[Mapping[str, object]],
     ) -> None:
         """One transaction: an update, puts, and writes to other tables as the client takes them."""
         update = self._made.get_operation_kwargs(
             *key, actions=actions, condition=condition, return_values_on_condition_failure="ALL_OLD"
         )
-        put = [{"Put": self._put(item, each)} for item, each in puts]
-        transaction: Any = [{"Update": update}, *put, *writes]
+        transaction: Any = [{"Update": update}, *(self._along(key[0], put) for put in puts), *writes]
         self._send(lambda client: client.transact_write_items(TransactItems=transaction))
 
     def delete(self, pk: str, sk: str, condition: Condition) -> None:
@@ -116,6 +117,13 @@ class Requests:
     def _send(self, call: Callable[[DynamoDBClient], T]) -> T:
         client = self._client()
         return past_conflicts(lambda: call(client), self._sleep)
+
+    def _along(self, pk: str, put: Put) -> Item:
+        """A put or a delete as an element of a transaction."""
+        if put.value is None:
+            return {"Delete": self._made.get_operation_kwargs(pk, put.key)}
+        item = ValueItem(pk, put.key, value=put.value).serialize()
+        return {"Put": self._put(item, HeadItem.pk.does_not_exist() if put.new else None)}
 
     def _put(self, item: Item, condition: Condition | None) -> MadeRequest:
         return self._made.get_operation_kwargs(

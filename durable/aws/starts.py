@@ -1,4 +1,13 @@
-"""What a message of the start queue says: which workflow to start, and with what."""
+"""What asks for a start: which workflow, and with what. It comes as
+
+    {"workflow": name, "input": JSON, "execution_id": optional, "version": optional}
+
+in a message or as an event of its own; the id is then that of the message or of the invocation, unless it brings one. Or
+
+    {"detail-type": ..., "source": ..., "id": ..., "detail": <the above>}
+
+an event of EventBridge, whose id is the default. The template's rule makes the first of any event, with the event's id.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +16,11 @@ from typing import Any
 import msgspec
 
 from durable.aws import events
-from durable.aws.events import Record
 from durable.runtime.continuation import UnreadableMessage
 
 
-class StartMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`input` is JSON as it was written; the id is the message's own unless it brings another."""
+class Start(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`input` is JSON as it was written."""
 
     workflow: str
     input: msgspec.Raw = msgspec.Raw()
@@ -20,14 +28,17 @@ class StartMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     version: int | None = None
 
 
-def start_message(record: Record) -> StartMessage:
-    """The start that an SQS record asks for; raises UnreadableMessage, which names the field."""
+def start(text: str, identity: str) -> tuple[Start, str]:
+    """The start that a text asks for, and the execution's id; raises UnreadableMessage, which names the field."""
+    event = events.event_in(text)
+    asked, default = (text, identity) if event is None else (bytes(event.detail), event.id)
     try:
-        return msgspec.json.decode(events.body(record), type=StartMessage)
+        wanted = msgspec.json.decode(asked, type=Start)
     except msgspec.MsgspecError as error:
         raise UnreadableMessage(
             f'not a start: {error}. It is {{"workflow": name, "input": JSON, "execution_id": optional, "version": optional}}'
         ) from error
+    return wanted, wanted.execution_id or default
 
 
 def input_of(text: bytes) -> Any:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, TypeVar
 
 from durable.engine.document import Document
 from durable.engine.log import ExecutionLog
@@ -15,9 +15,47 @@ from durable.errors import ErrorInfo, StepOnly
 if TYPE_CHECKING:
     from logging import Logger, LoggerAdapter
 
+    from durable.engine.messages import Queue
     from durable.engine.scoped import S, T_co
+    from durable.runtime.client import Client  # a type alone: the engine imports nothing of the runtime
 
+T = TypeVar("T")
+B = TypeVar("B")
 UndoStatus = Literal["completed", "failed", "unfinished"]
+
+
+class Database(Protocol):
+    """A small key-value store in the execution's own partition; writes are committed with the step's record (S10)."""
+
+    def get(self, key: str, returns: type[T] = ...) -> T | None:
+        """The value of a key; None when there is none."""
+
+    def put(self, key: str, value: object) -> None:
+        """Set a key."""
+
+    def delete(self, key: str) -> None:
+        """Remove a key."""
+
+
+class StepQueue(Protocol):
+    """The sending side of the execution's own queues (Q7)."""
+
+    def send(self, queue: str | Queue[B, Any], body: B) -> None:
+        """Put a message into a queue of this execution: taken once, also when the attempt is repeated."""
+
+
+class Reach(Database, StepQueue, Protocol):
+    """What the runtime gives a body beside its state."""
+
+    @property
+    def client(self) -> Client:
+        """A client with stable identities (S11)."""
+
+    def transact(self, *writes: Mapping[str, Any]) -> None:
+        """Write to the user's own tables, with the record (S10)."""
+
+    def publish(self, event: str, detail: object) -> None:
+        """Publish an event (S11)."""
 
 
 @dataclass(slots=True)
@@ -28,6 +66,7 @@ class Access:
     vars: dict[str, Any]
     log: ExecutionLog
     remaining: Callable[[], float]
+    reach: Reach
     open: bool = True
 
     def refuse(self, thing: str, path: str) -> NoReturn:
@@ -67,6 +106,33 @@ class Step(Scoped["S"]):
     def vars(self) -> dict[str, Any]:
         """A scratch dictionary that lives as long as the warm process and may be gone: never rely on it (S9)."""
         return _reach(self._access, "step.vars", self.path).vars
+
+    @property
+    def db(self) -> Database:
+        """Keys and values of this execution; what is written is committed with the record, exactly once (S10)."""
+        return _reach(self._access, "step.db", self.path).reach
+
+    @property
+    def client(self) -> Client:
+        """Starts executions and sends to others, at least once, with ids by which they are taken once (S11)."""
+        return _reach(self._access, "step.client", self.path).reach.client
+
+    @property
+    def queue(self) -> StepQueue:
+        """Sends to the execution's own queues (Q7)."""
+        return _reach(self._access, "step.queue", self.path).reach
+
+    def publish(self, event: str, detail: object) -> None:
+        """Publish an event for your own subscribers: at least once, with an `id` by which they take it once (S11)."""
+        _reach(self._access, "step.publish", self.path).reach.publish(event, detail)
+
+    def transact(self, *writes: Mapping[str, Any]) -> None:
+        """Write to your own DynamoDB tables in one transaction with the record: exactly once, whatever crashes (S10).
+
+        Each is an element of TransactItems as boto3's client takes it; with the database's writes at most 99 and 3.5 MB.
+        A condition of yours that does not hold fails the attempt.
+        """
+        _reach(self._access, "step.transact", self.path).reach.transact(*writes)
 
     @property
     def log(self) -> LoggerAdapter[Logger]:
@@ -149,6 +215,33 @@ class Undo(Undoing["T_co", "S"]):
     def vars(self) -> dict[str, Any]:
         """A scratch dictionary that lives as long as the warm process and may be gone: never rely on it (S9)."""
         return _reach(self._access, "undo.vars", self.path).vars
+
+    @property
+    def db(self) -> Database:
+        """Keys and values of this execution; what is written is committed with the record, exactly once (S10)."""
+        return _reach(self._access, "undo.db", self.path).reach
+
+    @property
+    def client(self) -> Client:
+        """Starts executions and sends to others, at least once, with ids by which they are taken once (S11)."""
+        return _reach(self._access, "undo.client", self.path).reach.client
+
+    @property
+    def queue(self) -> StepQueue:
+        """Sends to the execution's own queues (Q7)."""
+        return _reach(self._access, "undo.queue", self.path).reach
+
+    def publish(self, event: str, detail: object) -> None:
+        """Publish an event for your own subscribers: at least once, with an `id` by which they take it once (S11)."""
+        _reach(self._access, "undo.publish", self.path).reach.publish(event, detail)
+
+    def transact(self, *writes: Mapping[str, Any]) -> None:
+        """Write to your own DynamoDB tables in one transaction with the record: exactly once, whatever crashes (S10).
+
+        Each is an element of TransactItems as boto3's client takes it; with the database's writes at most 99 and 3.5 MB.
+        A condition of yours that does not hold fails the attempt.
+        """
+        _reach(self._access, "undo.transact", self.path).reach.transact(*writes)
 
     @property
     def log(self) -> LoggerAdapter[Logger]:

@@ -8,7 +8,7 @@ from durable.runtime.budget import Settings
 from durable.runtime.client import Client
 from durable.runtime.dead_letters import DeadLetters
 from durable.runtime.executor import Executor
-from durable.runtime.ports import Clock, Nonces, Observer, Process, Queue, Store
+from durable.runtime.ports import Clock, Observer, Ports, Queue, Store
 from durable.runtime.registry import Registry
 from durable.runtime.relay import Relay
 from durable.runtime.sweeper import Sweeper
@@ -30,26 +30,17 @@ class Application:
     observer: Observer
 
 
-def assemble(
-    settings: Settings,
-    store: Store,
-    queue: Queue,
-    clock: Clock,
-    nonces: Nonces,
-    process: Process,
-    observer: Observer,
-    registry: Registry,
-) -> Application:
-    """An application over these adapters."""
+def assemble(settings: Settings, ports: Ports, registry: Registry) -> Application:
+    """An application over these ports."""
     return Application(
-        client=Client(store, queue, clock, nonces, registry, observer),
-        executor=Executor(settings, registry, store, queue, clock, nonces, process, observer),
-        relay=Relay(queue),
-        dead_letters=DeadLetters(store, queue, clock, registry, observer),
-        sweeper=Sweeper(store, queue, clock, observer),
-        store=store,
-        queue=queue,
-        clock=clock,
+        client=Client(ports, registry),
+        executor=Executor(settings, registry, ports),
+        relay=Relay(ports.queue),
+        dead_letters=DeadLetters(ports, registry),
+        sweeper=Sweeper(ports),
+        store=ports.store,
+        queue=ports.queue,
+        clock=ports.clock,
         registry=registry,
-        observer=observer,
+        observer=ports.observer,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,9 @@ from durable.engine.signatures import check_call
 from durable.engine.step import Access
 from durable.errors import CodecError, DurableError, ErrorInfo, Kind
 from durable.runtime.bodies import Body, Raised, Returned, TimedOut
+from durable.runtime.claimed import WriteRefused
+from durable.runtime.ports import Put
+from durable.runtime.reach import Reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,8 @@ class Completed:
 
     value: bytes
     state: bytes
+    writes: Sequence[Put] = ()  # to be committed with the record, or not at all (S10)
+    foreign: Sequence[Mapping[str, Any]] = ()
     running: bool = False
 
 
@@ -68,13 +73,18 @@ class Attempt:
     limit: float  # seconds
 
     def run(
-        self, make: Callable[[Access], object], document: Document, scratch: dict[str, Any], log: ExecutionLog
+        self,
+        make: Callable[[Access], object],
+        document: Document,
+        scratch: dict[str, Any],
+        log: ExecutionLog,
+        reach: Reach,
     ) -> Result:
         """Run the body; never raises what the body raises."""
         import time
 
         started = time.monotonic()
-        access = Access(document, scratch, log, lambda: max(0.0, self.limit - (time.monotonic() - started)))
+        access = Access(document, scratch, log, lambda: max(0.0, self.limit - (time.monotonic() - started)), reach)
         try:
             subject = make(access)
             check_call(self.function, self.subject, self.arguments, self.what)
@@ -85,20 +95,24 @@ class Attempt:
             access.open = False
         match outcome:
             case Returned(value):
-                return self._returned(value, document)
+                return self._returned(value, document, reach)
             case Raised(error):
                 return self._raised(error, document)
             case TimedOut(running):
                 return self._timed_out(document, running=running)
 
-    def _returned(self, value: Any, document: Document) -> Result:
+    def refused(self, error: WriteRefused, state: bytes) -> Result:
+        """What becomes of an attempt whose own writes were refused: it has failed, and may be retried (S10)."""
+        return self._again(described(error), state)
+
+    def _returned(self, value: Any, document: Document, reach: Reach) -> Result:
         try:
             stored = b"" if self.annotation is None else codec.encode(value, self.annotation)
             codec.bounded(stored, f"the result of {self.what}")
         except CodecError as error:
             return FailedForGood("critical", described(error), self._state(document))
         try:
-            return Completed(stored, document.changes())
+            return Completed(stored, document.changes(), reach.writes, reach.foreign)
         except CodecError as error:
             return FailedForGood("critical", described(error), b"")
 

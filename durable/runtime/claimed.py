@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from msgspec import json
 
@@ -13,12 +14,12 @@ from durable.engine.codec import MAX_VALUE
 from durable.engine.history import Entry, EntryKind, History, unpack
 from durable.engine.interrupts import Fault, Interrupt, LeaseLost
 from durable.engine.messages import Sent, message_key, reply_key
-from durable.errors import StoreError
+from durable.errors import DurableError, StoreError
 from durable.runtime import protocol
 from durable.runtime.head import TERMINAL, Head, Status
 from durable.runtime.layout import Layout, following
 from durable.runtime.memory import SegmentCache, number_of
-from durable.runtime.ports import Clock, Nonces, Segment, Store
+from durable.runtime.ports import Blocked, Ports, Put, Segment
 from durable.runtime.protocol import Plan
 from durable.runtime.sizes import STATE_LIMIT
 
@@ -27,6 +28,15 @@ logger = logging.getLogger("durable.runtime")
 
 class InboxChanged(Interrupt):
     """A message came while the execution was about to park: look again (protocol rule 5)."""
+
+
+class WriteRefused(DurableError):
+    """A condition of one of the body's own writes did not hold: nothing was written, and the attempt has failed (S10)."""
+
+    def __init__(self, index: int, reason: str) -> None:
+        self.index = index
+        self.reason = reason
+        super().__init__(f"write {index + 1} of step.transact was refused: {reason}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +51,16 @@ class Wanted:
     state: bytes = b""  # the changed document
     mark: Entry | None = None  # of the body that is about to run; not recorded when a verb takes the lease back first
     ran: bool = False  # the entries hold the outcome of a body
+    writes: Sequence[Put] = ()  # items of the execution that are written in the same transaction
+    foreign: Sequence[Mapping[str, Any]] = ()  # writes to other tables, likewise
 
 
 class Claimed:
     """The head as last seen, the history, and checkpoints. Every method may leave by LeaseLost or Fault."""
 
-    def __init__(self, store: Store, clock: Clock, nonces: Nonces, cache: SegmentCache, head: Head) -> None:
+    def __init__(self, ports: Ports, cache: SegmentCache, head: Head) -> None:
         self.head = head
-        self._store = store
-        self._clock = clock
-        self._nonces = nonces
+        self._ports = ports
         self._cache = cache
         self._layout = Layout(self._sealed(), unpack(head.tail), head.tail, head.segments)
         self._state: bytes | None = None if head.state_at else head.state
@@ -70,7 +80,7 @@ class Claimed:
         """The document as stored; empty before the first change."""
         if self._state is None:
             with machinery():
-                self._state = self._store.kept(self.head.execution_id, self.head.state_at)
+                self._state = self._ports.store.kept(self.head.execution_id, self.head.state_at)
         return self._state
 
     def messages(self, queues: Sequence[str] | None, count: int) -> Sequence[Sent]:
@@ -81,14 +91,14 @@ class Claimed:
         marks = json.decode(taken, type=dict[str, int]) if taken else {}
         after = None if queues is None else {queue: marks.get(queue, 0) for queue in queues}
         with machinery():
-            found = self._store.waiting(self.head.execution_id, after, count)
+            found = self._ports.store.waiting(self.head.execution_id, after, count)
         fresh = [message for message in found if message.number > marks.get(message.queue, 0)]
         return within_bounds(sorted(fresh, key=lambda message: message.number)[:count])
 
     def reply(self, message: Sent, response: bytes) -> None:
         """Leave the response where the sender of the message looks for it."""
         with machinery():
-            self._store.keep(self.head.execution_id, reply_key(message.id), response)
+            self._ports.store.keep(self.head.execution_id, reply_key(message.id), response)
 
     def checkpoint(self, wanted: Wanted) -> Head:
         """Record, in one write, what happened and how the execution goes on; returns the head after it (rule 4).
@@ -99,7 +109,7 @@ class Claimed:
         if self._broken is not None:  # after a fault nobody knows what was written: not even what is in the table now
             raise self._broken
         try:
-            return self._checkpoint(wanted, self._nonces())
+            return self._checkpoint(wanted, self._ports.nonces())
         except (Fault, LeaseLost) as why:
             self._broken = why
             raise
@@ -129,8 +139,14 @@ class Claimed:
             )
             with machinery():
                 for segment in layout.sealed:
-                    self._store.seal(before.execution_id, segment)
-                answer = self._store.update(protocol.checkpoint(before, plan, nonce, self._clock.now()))
+                    self._ports.store.seal(before.execution_id, segment)
+                update = protocol.checkpoint(before, plan, nonce, self._ports.clock.now())
+                if wanted.writes or wanted.foreign:
+                    answer = self._ports.store.together(update, wanted.writes, wanted.foreign)
+                else:
+                    answer = self._ports.store.update(update)
+            if isinstance(answer, Blocked):
+                raise WriteRefused(answer.index - len(wanted.writes), answer.reason)
             seen = answer if isinstance(answer, Head) else answer.head
             if seen is None or seen.fence != before.fence:
                 raise LeaseLost
@@ -160,7 +176,7 @@ class Claimed:
             return state, ""
         key = f"state#{self.head.fence}#{self.head.revision}#{self.head.created}"
         with machinery():
-            self._store.keep(self.head.execution_id, key, state)
+            self._ports.store.keep(self.head.execution_id, key, state)
         return b"", key
 
     def _applied(self, before: Head, head: Head, layout: Layout, recorded: Sequence[Entry], state: bytes) -> None:
@@ -188,7 +204,7 @@ class Claimed:
     def _drop(self, keys: Sequence[str]) -> None:
         """Delete items that no head names any more; what is left by a crash goes when the execution is purged."""
         try:
-            self._store.drop(self.head.execution_id, keys)
+            self._ports.store.drop(self.head.execution_id, keys)
         except StoreError as error:
             logger.warning("items that nothing names were left: %s", error, extra={"execution": self.head.execution_id})
 
@@ -203,12 +219,12 @@ class Claimed:
             chain = kept[: keys.index(head.segment) + 1]
         else:
             with machinery():
-                newer = list(self._store.segments(head, number_of(keys[-1]) if keys else 0))
+                newer = list(self._ports.store.segments(head, number_of(keys[-1]) if keys else 0))
                 previous = newer[0].previous if newer else ""
                 if previous in keys:
                     chain = [*kept[: keys.index(previous) + 1], *newer]
                 elif previous or not newer:  # what is kept is of an earlier execution of this id
-                    chain = list(self._store.segments(head, 0))
+                    chain = list(self._ports.store.segments(head, 0))
                 else:
                     chain = newer
         self._cache.put(head.execution_id, chain)

@@ -15,7 +15,7 @@ from durable.runtime import protocol
 from durable.runtime.continuation import continuation_of
 from durable.runtime.execution import Execution
 from durable.runtime.head import Head, Status, list_key, shard
-from durable.runtime.ports import Clock, Nonces, Observer, Queue, Segment, Store
+from durable.runtime.ports import Ports, Segment
 from durable.runtime.purge import purge
 from durable.runtime.registry import Registry
 from durable.runtime.sizes import HEAD_LIMIT, head_size
@@ -33,15 +33,11 @@ ID = re.compile(r"[0-9a-zA-Z_.:-]{1,100}")
 class Client:
     """Starts executions and finds them again. Raises StoreError when the table or the queue can't be reached."""
 
-    def __init__(
-        self, store: Store, queue: Queue, clock: Clock, nonces: Nonces, registry: Registry, observer: Observer
-    ) -> None:
-        self._store = store
-        self._queue = queue
-        self._clock = clock
-        self._nonces = nonces
+    def __init__(self, ports: Ports, registry: Registry, *, stable: bool = False) -> None:
+        """`stable`: the identities that `ports.nonces` makes come again when a step is repeated (S11)."""
+        self._ports = ports
         self._registry = registry
-        self._observer = observer
+        self._stable = stable
 
     @overload
     def start(self, workflow: Workflow[None, O, W], *, execution_id: str | None = None) -> Execution[O, W]: ...
@@ -57,7 +53,7 @@ class Client:
             codec.check(input, workflow.input_type)
         elif input is not None:
             raise InvalidInput(f"workflow '{workflow.name}' takes no input, and was given {type(input).__name__}")
-        return self._start(workflow, input, checked_id(self._nonces() if execution_id is None else execution_id))
+        return self._start(workflow, input, checked_id(self._ports.nonces() if execution_id is None else execution_id))
 
     def start_named(
         self, name: str, data: object, *, execution_id: str, version: int | None = None
@@ -91,20 +87,19 @@ class Client:
     # --- below -----------------------------------------------------------------------------------------------------
 
     def _handle(self, execution_id: str, workflow: Workflow[Any, Any, Any] | None = None) -> Execution[Any, Any]:
-        ports = (self._store, self._queue, self._clock, self._nonces)
-        return Execution(execution_id, *ports, self._registry, workflow)
+        return Execution(execution_id, self._ports, self._registry, workflow, stable=self._stable)
 
     def _start(self, workflow: Workflow[Any, Any, Any], input: Any, execution_id: str) -> Execution[Any, Any]:
         head, segment = self._new(workflow, input, execution_id)
-        existing = self._store.create(head, segment)
-        if existing is not None and existing.terminal and existing.due <= self._clock.now():
-            if not purge(self._store, existing, self._clock.now()):
+        existing = self._ports.store.create(head, segment)
+        if existing is not None and existing.terminal and existing.due <= self._ports.clock.now():
+            if not purge(self._ports.store, existing, self._ports.clock.now()):
                 raise ExecutionBusy(
                     f"execution '{execution_id}' has expired and is being purged: start it again in a while"
                 )
-            existing = self._store.create(head, segment)  # expired: as good as gone (E9)
+            existing = self._ports.store.create(head, segment)  # expired: as good as gone (E9)
         if existing is None:
-            self._observer.execution_started(execution_id, workflow.name)
+            self._ports.observer.execution_started(execution_id, workflow.name)
         elif (existing.workflow, existing.digest) != (head.workflow, head.digest):
             raise AlreadyStarted(
                 f"execution '{execution_id}' was started before, with another "
@@ -112,7 +107,7 @@ class Client:
             )
         started = head if existing is None else existing
         if started.revision == 0 and not started.terminal:  # whoever started it may have died before it sent
-            self._queue.send(continuation_of(started))
+            self._ports.queue.send(continuation_of(started))
         return self._handle(execution_id, workflow)
 
     def _new(self, workflow: Workflow[Any, Any, Any], input: Any, execution_id: str) -> tuple[Head, Segment | None]:
@@ -123,7 +118,7 @@ class Client:
             raise InvalidInput(
                 f"the input of workflow '{workflow.name}' can't be stored: {error}", error.path
             ) from error
-        now = self._clock.now()
+        now = self._ports.clock.now()
         head = Head(
             execution_id=execution_id,
             status=Status.PENDING,

@@ -16,7 +16,7 @@ from durable.runtime.delivery import Action, Verdict, rule
 from durable.runtime.execution import read_history
 from durable.runtime.executor import fields
 from durable.runtime.head import ENDING, Head, Status
-from durable.runtime.ports import Clock, ExecutionEnded, Observer, Queue, Refused, Store, Update
+from durable.runtime.ports import ExecutionEnded, Ports, Refused, Update
 from durable.runtime.registry import Registry
 from durable.runtime.rollback import cancellation
 
@@ -35,12 +35,9 @@ POISONED = ErrorInfo(
 class DeadLetters:
     """Deals with dead letters."""
 
-    def __init__(self, store: Store, queue: Queue, clock: Clock, registry: Registry, observer: Observer) -> None:
-        self._store = store
-        self._queue = queue
-        self._clock = clock
+    def __init__(self, ports: Ports, registry: Registry) -> None:
+        self._ports = ports
         self._registry = registry
-        self._observer = observer
 
     def bury(self, delivery: Delivery) -> Verdict:
         """What becomes of a dead letter; a fault of the machinery returns it."""
@@ -51,19 +48,19 @@ class DeadLetters:
             return Verdict.RETURN
 
     def _bury(self, delivery: Delivery) -> Verdict:
-        head = self._store.read(delivery.continuation.execution)
+        head = self._ports.store.read(delivery.continuation.execution)
         for _ in range(5):
-            now = self._clock.now()
+            now = self._ports.clock.now()
             ruling = rule(head, delivery, now)
             if head is None or ruling.action is Action.DELETE:
                 return Verdict.DELETE
             if ruling.action is Action.HOLD and head.held(now):
-                self._queue.hold(delivery.receipt, max(0, ruling.until - now) / 1000)
+                self._ports.queue.hold(delivery.receipt, max(0, ruling.until - now) / 1000)
                 return Verdict.RETURN
             if ruling.action is Action.RESEND:
                 self._send(head, now)
                 return Verdict.DELETE
-            answer = self._store.update(self._decide(head, delivery, ruling.action, now))
+            answer = self._ports.store.update(self._decide(head, delivery, ruling.action, now))
             if not isinstance(answer, Refused):
                 self._tell(answer, delivery)
                 return Verdict.DELETE
@@ -99,19 +96,19 @@ class DeadLetters:
 
     def _end(self, head: Head) -> Status:
         """How an execution ends whose rollback can't be finished: as its cause says."""
-        cause = read_history(self._store, head)[1].cause
+        cause = read_history(self._ports.store, head)[1].cause
         cancelled = head.status is Status.CANCELLING or (cause is not None and cause.path == records.CANCELLATION)
         return Status.CANCELLED if cancelled else Status.FAILED
 
     def _tell(self, head: Head, delivery: Delivery) -> None:
-        self._observer.noticed("dead_letter", head.execution_id, head.workflow)
+        self._ports.observer.noticed("dead_letter", head.execution_id, head.workflow)
         if head.terminal:
             seconds = max(0, head.ended - head.created) / 1000
-            self._observer.execution_ended(
+            self._ports.observer.execution_ended(
                 ExecutionEnded(head.execution_id, head.workflow, head.status, "failed", seconds)
             )
         elif head.status is not Status.FAILING:
-            self._send(head, self._clock.now())
+            self._send(head, self._ports.clock.now())
         level = logging.ERROR if head.dead or head.terminal else logging.INFO
         logger.log(
             level, "dead letter (%d in a row): the execution is %s", head.dead, head.status, extra=fields(delivery)
@@ -119,4 +116,4 @@ class DeadLetters:
 
     def _send(self, head: Head, now: int) -> None:
         delay = max(0, head.wake - now) / 1000 if head.parked(now) else DELAY
-        self._queue.send(continuation_of(head), delay=delay)
+        self._ports.queue.send(continuation_of(head), delay=delay)

@@ -17,11 +17,13 @@ from durable.engine.step import Access, Step
 from durable.engine.workflow import Workflow
 from durable.errors import ErrorInfo
 from durable.runtime import records
-from durable.runtime.attempts import Attempt, Result, Retrying
+from durable.runtime.attempts import Attempt, Completed, Result, Retrying
 from durable.runtime.budget import Budget
-from durable.runtime.claimed import Claimed, Wanted
+from durable.runtime.claimed import Claimed, Wanted, WriteRefused
 from durable.runtime.head import Status
-from durable.runtime.ports import Clock, Observer, Process, StepEnded
+from durable.runtime.ports import Ports, Put, StepEnded
+from durable.runtime.reach import Reach
+from durable.runtime.registry import Registry
 
 
 class ForwardDriver:
@@ -32,27 +34,26 @@ class ForwardDriver:
         claimed: Claimed,
         workflow: Workflow[Any, Any, Any],
         budget: Budget,
-        clock: Clock,
-        observer: Observer,
-        process: Process,
+        ports: Ports,
+        registry: Registry,
         scratch: dict[str, Any],
     ) -> None:
         self.last: Wanted | None = None  # None: nothing, a verb has taken the lease back
         self._claimed = claimed
         self._workflow = workflow
         self._budget = budget
-        self._clock = clock
-        self._observer = observer
-        self._process = process
+        self._ports = ports
+        self._registry = registry
         self._scratch = scratch
-        self._events: list[StepEnded] = []
+        self._event: StepEnded | None = None  # to be told when it is recorded
+        self._started = 0
         self._crashed = claimed.head.claims > 1  # an earlier forward claim ended without a checkpoint
 
     # --- the engine's Driver ---------------------------------------------------------------------------------------
 
     def now(self) -> int:
         """The time."""
-        return self._clock.now()
+        return self._ports.clock.now()
 
     def perform(self, call: StepCall, recorded: Entry | None, fingerprint: str) -> Entry:
         """Run attempts until the outcome is final, the budget is spent, or a retry is too far off to wait in place."""
@@ -71,24 +72,32 @@ class ForwardDriver:
             self._record()
         while True:
             entry = self._marked(call, entry)
-            entry, result = self._attempt(call, entry)
+            attempt, result = self._run(call, entry)
+            known = self._known(entry, result)
             if result.running:
-                self._end_process(entry)
-            if isinstance(result, Retrying):
-                if not self._budget.can_wait(result.wait, call.timeout):
-                    self._leave(Status.WAITING, [entry], result.state, wake=self._no_later(entry.until))
-                self._record([entry], result.state, ran=True)
-                self._clock.sleep(result.wait)
-            elif self._budget.spent():
-                self._leave(Status.RUNNING, [entry], result.state)
-            else:
+                self._end_process(known)
+            if isinstance(result, Completed) and (result.writes or result.foreign):
+                try:
+                    self._record([known], result.state, ran=True, writes=result.writes, foreign=result.foreign)
+                    return self._or_leave(known)
+                except WriteRefused as refusal:
+                    result = attempt.refused(refusal, result.state)
+                    known = self._known(entry, result)
+            entry = known
+            if not isinstance(result, Retrying):
+                if self._budget.spent():
+                    self._leave(Status.RUNNING, [entry], result.state)
                 self._record([entry], result.state, ran=True)
                 return entry
+            if not self._budget.can_wait(result.wait, call.timeout):
+                self._leave(Status.WAITING, [entry], result.state, wake=self._no_later(entry.until))
+            self._record([entry], result.state, ran=True)
+            self._ports.clock.sleep(result.wait)
 
     def exhaust(self, call: StepCall, recorded: Entry) -> Entry:
         """Record that crashes used the attempts up (S4)."""
-        entry = records.exhausted(recorded, self._clock.now())
-        self._events.append(records.event(self._claimed.head, entry, entry.charged, 0.0))
+        entry = records.exhausted(recorded, self._ports.clock.now())
+        self._event = records.event(self._claimed.head, entry, entry.charged, 0.0)
         self._record([entry], ran=True)
         return entry
 
@@ -113,15 +122,15 @@ class ForwardDriver:
     def drifted(self, path: str) -> None:
         """Count a step whose arguments differ from the recorded ones (D6)."""
         head = self._claimed.head
-        self._observer.noticed("drift", head.execution_id, head.workflow)
+        self._ports.observer.noticed("drift", head.execution_id, head.workflow)
 
     # --- for the executor ------------------------------------------------------------------------------------------
 
     def told(self) -> None:
         """Tell the observer of what has been recorded by now."""
-        for event in self._events:
-            self._observer.step_ended(event)
-        self._events = []
+        if self._event is not None:
+            self._ports.observer.step_ended(self._event)
+        self._event = None
 
     # --- below -----------------------------------------------------------------------------------------------------
 
@@ -129,13 +138,14 @@ class ForwardDriver:
         """Record the start before the body, after a crash and for at-most-once: a crash is then charged (rule 10)."""
         if not (self._crashed or entry.crashed or call.at_most_once):
             return entry
-        marked = records.marked(entry, self._clock.now(), crashed=self._crashed or entry.crashed)
+        marked = records.marked(entry, self._ports.clock.now(), crashed=self._crashed or entry.crashed)
         self._record(mark=marked)
         return marked
 
-    def _attempt(self, call: StepCall, entry: Entry) -> tuple[Entry, Result]:
+    def _run(self, call: StepCall, entry: Entry) -> tuple[Attempt, Result]:
         head = self._claimed.head
         number = records.number_of(entry)
+        key = forward_key(head.execution_id, head.run, call.path)
         attempt = Attempt(
             what=f"step '{call.path}'",
             seed=f"{head.execution_id}:{call.path}",
@@ -155,18 +165,31 @@ class ForwardDriver:
                 path=call.path,
                 attempt=number,
                 execution_id=head.execution_id,
-                idempotency_key=forward_key(head.execution_id, head.run, call.path),
+                idempotency_key=key,
             )
 
         document = Document(self._claimed.stored_state, self._workflow.state)
-        self._observer.body_started(head.execution_id, call.path, number, rollback=False)
-        started = self._clock.now()
-        result = attempt.run(make, document, self._scratch, ExecutionLog(self._fields(call.path, number)))
-        ended = self._clock.now()
+        reach = Reach(self._ports, self._registry, head.execution_id, head.workflow, key)
+        self._ports.observer.body_started(head.execution_id, call.path, number, rollback=False)
+        self._started = self._ports.clock.now()
+        log = ExecutionLog(self._fields(call.path, number))
+        result = attempt.run(make, document, self._scratch, log, reach)
         self._budget.done += 1
-        known = records.after(entry, result, started, ended)
-        self._events.append(records.event(head, known, number, (ended - started) / 1000))
-        return known, result
+        return attempt, result
+
+    def _known(self, entry: Entry, result: Result) -> Entry:
+        """The entry after the attempt, and what an observer is told of it once it is recorded."""
+        now = self._ports.clock.now()
+        known = records.after(entry, result, self._started, now)
+        length = (now - self._started) / 1000
+        self._event = records.event(self._claimed.head, known, records.number_of(entry), length)
+        return known
+
+    def _or_leave(self, entry: Entry) -> Entry:
+        """Go on after what has been recorded, or suspend where this invocation may do no more."""
+        if self._budget.spent():
+            self._leave(Status.RUNNING)
+        return entry
 
     def _no_later(self, moment: int) -> int:
         """The moment, or the execution's own deadline if that comes first."""
@@ -176,7 +199,7 @@ class ForwardDriver:
     def _expire(self, entries: Sequence[Entry]) -> None:
         """Fail the execution when its own time is over (R13)."""
         head = self._claimed.head
-        now = self._clock.now()
+        now = self._ports.clock.now()
         if head.deadline and now >= head.deadline:
             error = ErrorInfo(
                 "ExecutionTimedOut", f"the execution took longer than its timeout, {self._workflow.timeout:g} s"
@@ -184,10 +207,19 @@ class ForwardDriver:
             self._leave(Status.FAILING, [*entries, records.ending(EntryKind.CAUSE, error, now)])
 
     def _record(
-        self, entries: Sequence[Entry] = (), state: bytes = b"", *, mark: Entry | None = None, ran: bool = False
+        self,
+        entries: Sequence[Entry] = (),
+        state: bytes = b"",
+        *,
+        mark: Entry | None = None,
+        ran: bool = False,
+        writes: Sequence[Put] = (),
+        foreign: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         """Checkpoint and go on; where a verb came in, the lease is given back instead: suspend."""
-        wanted = Wanted(entries, Status.RUNNING, keep=True, state=state, mark=mark, ran=ran)
+        wanted = Wanted(
+            entries, Status.RUNNING, keep=True, state=state, mark=mark, ran=ran, writes=writes, foreign=foreign
+        )
         head = self._claimed.checkpoint(wanted)
         self._crashed = False  # it is accounted for
         self.told()
@@ -214,7 +246,7 @@ class ForwardDriver:
         try:
             self._record([entry], ran=True)
         finally:
-            self._process.exit()
+            self._ports.process.exit()
         raise Suspended
 
     def _fields(self, path: str, attempt: int) -> Mapping[str, object]:

@@ -18,7 +18,7 @@ from durable.runtime import inbox, protocol, wakeups
 from durable.runtime.continuation import continuation_of
 from durable.runtime.head import AT_REST, ENDING, TERMINAL, Head, Status
 from durable.runtime.history_view import HistoryEntry, RollbackOutcome, moment, rollback_outcome, shown
-from durable.runtime.ports import Clock, Nonces, Queue, Store, Update
+from durable.runtime.ports import Ports, Store, Update
 from durable.runtime.registry import Registry
 
 if TYPE_CHECKING:
@@ -50,20 +50,17 @@ class Execution(_Typed["O", "S"]):
     def __init__(
         self,
         execution_id: str,
-        store: Store,
-        queue: Queue,
-        clock: Clock,
-        nonces: Nonces,
+        ports: Ports,
         registry: Registry,
         workflow: Workflow[Any, Any, Any] | None = None,
+        *,
+        stable: bool = False,
     ) -> None:
         self.id = execution_id
-        self._store = store
-        self._queue = queue
-        self._clock = clock
-        self._nonces = nonces
+        self._ports = ports
         self._registry = registry
         self._known = workflow  # as its caller has it: outside Lambda there may be no registry
+        self._stable = stable  # the ids that are made for messages come again when a step is repeated (S11)
 
     # --- what it is ------------------------------------------------------------------------------------------------
 
@@ -115,7 +112,7 @@ class Execution(_Typed["O", "S"]):
         head = self._head()
 
         def stored() -> bytes:
-            return self._store.kept(self.id, head.state_at) if head.state_at else head.state
+            return self._ports.store.kept(self.id, head.state_at) if head.state_at else head.state
 
         workflow = self._code(head)
         document: S = Document(stored, workflow.state if workflow is not None else None).value
@@ -136,18 +133,18 @@ class Execution(_Typed["O", "S"]):
 
         Raises ExecutionFailed when it ended otherwise, ExecutionBusy when the wait is over.
         """
-        until = self._clock.now() + round(seconds(wait, "result: wait") * 1000)
+        until = self._ports.clock.now() + round(seconds(wait, "result: wait") * 1000)
         pause = POLL
         while True:
             head = self._head()
             if head.terminal:
                 return self._result(head)
-            left = (until - self._clock.now()) / 1000
+            left = (until - self._ports.clock.now()) / 1000
             if left <= 0:
                 raise ExecutionBusy(
                     f"execution '{self.id}' is {head.status} and has no result yet; wait longer, or ask again"
                 )
-            self._clock.sleep(min(pause, left))
+            self._ports.clock.sleep(min(pause, left))
             pause = min(MAX_POLL, pause * 2)
 
     # --- messages --------------------------------------------------------------------------------------------------
@@ -168,12 +165,13 @@ class Execution(_Typed["O", "S"]):
         name = queue.name if isinstance(queue, MessageQueue) else checked_queue(queue)
         stored = inbox.encoded(body, queue.body if isinstance(queue, MessageQueue) else None, name)
         head = self._head()
-        identity = self._nonces() if message_id is None else checked_message_id(message_id)
-        inbox.send(self._store, self._queue, self._clock, head, name, stored, identity, own_id=message_id is not None)
+        identity = self._ports.nonces() if message_id is None else checked_message_id(message_id)
+        own_id = message_id is not None or self._stable
+        inbox.send(self._ports, head, name, stored, identity, own_id=own_id)
         if wait is None:
             return None
-        until = self._clock.now() + round(seconds(wait, "send: wait") * 1000)
-        response = codec.decode(inbox.response_to(self._store, self._clock, head, identity, until))
+        until = self._ports.clock.now() + round(seconds(wait, "send: wait") * 1000)
+        response = codec.decode(inbox.response_to(self._ports, head, identity, until))
         reply = queue.reply if isinstance(queue, MessageQueue) else None
         return response if reply is None else fitted(response, reply)
 
@@ -186,14 +184,14 @@ class Execution(_Typed["O", "S"]):
         otherwise.
         """
         head = self._change(
-            "cancel", self._cancellable, lambda seen: protocol.cancel(seen, self._clock.now(), rollback=rollback)
+            "cancel", self._cancellable, lambda seen: protocol.cancel(seen, self._ports.clock.now(), rollback=rollback)
         )
         if head.status is Status.CANCELLING:  # by this call, or by one whose caller may have died before it sent
-            self._queue.send(continuation_of(head))
+            self._ports.queue.send(continuation_of(head))
 
     def terminate(self) -> None:
         """End it at once, with no rollback; a running step's outcome is not recorded (R12)."""
-        self._change("terminate", self._terminable, lambda seen: protocol.terminate(seen, self._clock.now()))
+        self._change("terminate", self._terminable, lambda seen: protocol.terminate(seen, self._ports.clock.now()))
 
     def pause(self) -> None:
         """Let nothing more happen until `resume`; the running step is settled first (E7)."""
@@ -201,8 +199,8 @@ class Execution(_Typed["O", "S"]):
 
     def resume(self) -> None:
         """Go on where it was paused, or, after a deploy that mends the code, where it diverged (E7, D6)."""
-        head = self._change("resume", self._resumable, lambda seen: protocol.resume(seen, self._clock.now()))
-        wakeups.send_resumed(self._queue, head, self._clock.now())
+        head = self._change("resume", self._resumable, lambda seen: protocol.resume(seen, self._ports.clock.now()))
+        wakeups.send_resumed(self._ports.queue, head, self._ports.clock.now())
 
     # --- below -----------------------------------------------------------------------------------------------------
 
@@ -243,22 +241,22 @@ class Execution(_Typed["O", "S"]):
                 return seen  # resumed: by this call, whose answer was lost, or by another
             if not applies(seen):
                 return seen
-            answer = self._store.update(make(seen))
+            answer = self._ports.store.update(make(seen))
             if isinstance(answer, Head):
                 if verb != "pause":  # which may be over before the wait is
-                    wakeups.forget(self._queue, seen, self._clock.now())
+                    wakeups.forget(self._ports.queue, seen, self._ports.clock.now())
                 return answer
             refused_at = seen.revision
         raise ExecutionBusy(f"execution '{self.id}' changed faster than it could be told to {verb}; try again")
 
     def _head(self) -> Head:
-        head = self._store.read(self.id)
-        if head is None or (head.terminal and head.due <= self._clock.now()):
+        head = self._ports.store.read(self.id)
+        if head is None or (head.terminal and head.due <= self._ports.clock.now()):
             raise ExecutionNotFound(f"there is no execution '{self.id}', or it has expired")
         return head
 
     def _read(self) -> tuple[Head, History]:
-        return read_history(self._store, self._head())
+        return read_history(self._ports.store, self._head())
 
     def _output(self, head: Head, history: History) -> O:
         workflow = self._code(head)
@@ -271,7 +269,7 @@ class Execution(_Typed["O", "S"]):
         return self._registry.find(head.workflow, head.version) or self._known
 
     def _result(self, head: Head) -> O:
-        history = read_history(self._store, head)[1]
+        history = read_history(self._ports.store, head)[1]
         if head.status is Status.COMPLETED:
             return self._output(head, history)
         error = failure_of(head, history) or ErrorInfo(head.status.capitalize(), f"the execution was {head.status}")

@@ -25,7 +25,7 @@ from durable.runtime.delivery import Action, Ruling, Verdict, rule
 from durable.runtime.driver import ForwardDriver
 from durable.runtime.head import AT_REST, Head, Status
 from durable.runtime.memory import SegmentCache, VarsCache
-from durable.runtime.ports import Clock, ExecutionEnded, Nonces, Observer, Process, Queue, Store
+from durable.runtime.ports import ExecutionEnded, Ports
 from durable.runtime.registry import Registry
 from durable.runtime.rollback import Rollback
 
@@ -39,25 +39,10 @@ TRIES = 5  # claims of one delivery: a wrong hint, and verbs that come in
 class Executor:
     """Moves executions on, one continuation at a time."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        registry: Registry,
-        store: Store,
-        queue: Queue,
-        clock: Clock,
-        nonces: Nonces,
-        process: Process,
-        observer: Observer,
-    ) -> None:
+    def __init__(self, settings: Settings, registry: Registry, ports: Ports) -> None:
         self._settings = settings
         self._registry = registry
-        self._store = store
-        self._queue = queue
-        self._clock = clock
-        self._nonces = nonces
-        self._process = process
-        self._observer = observer
+        self._ports = ports
         self._segments = SegmentCache()
         self._vars = VarsCache()
         self._fullest = 0.0  # seconds: the most that an invocation of this process had
@@ -83,13 +68,15 @@ class Executor:
         if self._registry.find(continuation.workflow, continuation.version) is None:
             self._notice("unknown_workflow", delivery)
             why = f"workflow '{continuation.workflow}' version {continuation.version} is not deployed here"
-            return self._obey(Ruling(Action.HOLD, why, self._clock.now() + UNKNOWN_HOLD), delivery, None)
-        nonce = self._nonces()
+            return self._obey(Ruling(Action.HOLD, why, self._ports.clock.now() + UNKNOWN_HOLD), delivery, None)
+        nonce = self._ports.nonces()
         phase = continuation.phase
         for _ in range(TRIES):
-            now = self._clock.now()
+            now = self._ports.clock.now()
             lease = now + round(remaining() * 1000) + protocol.LEASE_MARGIN
-            answer = self._store.update(protocol.claim(continuation, phase, delivery.message_id, nonce, now, lease))
+            answer = self._ports.store.update(
+                protocol.claim(continuation, phase, delivery.message_id, nonce, now, lease)
+            )
             head = answer if isinstance(answer, Head) else answer.head
             if head is not None and head.nonce == nonce:  # claimed now, or by an earlier try whose answer was lost
                 return self._advance(head, phase, delivery, remaining)
@@ -102,21 +89,23 @@ class Executor:
     def _look_again(self, delivery: Delivery) -> Verdict:
         """After a lost lease: what the table of deliveries says now."""
         try:
-            head = self._store.read(delivery.continuation.execution)
-            ruling = rule(head, delivery, self._clock.now())
+            head = self._ports.store.read(delivery.continuation.execution)
+            ruling = rule(head, delivery, self._ports.clock.now())
             return Verdict.RETURN if ruling.action is Action.CLAIM else self._obey(ruling, delivery, head)
         except StoreError:
             return Verdict.RETURN
 
     def _obey(self, ruling: Ruling, delivery: Delivery, head: Head | None) -> Verdict:
         logger.info("%s: %s", ruling.action.name.lower(), ruling.reason, extra=fields(delivery))
-        now = self._clock.now()
+        now = self._ports.clock.now()
         if ruling.action is Action.HOLD:
             latest = delivery.received + MAX_HOLD
-            self._queue.hold(delivery.receipt, max(0, min(ruling.until, latest) - now) / 1000)
+            self._ports.queue.hold(delivery.receipt, max(0, min(ruling.until, latest) - now) / 1000)
             return Verdict.RETURN
         if ruling.action is Action.RESEND and head is not None:
-            self._queue.send(continuation_of(head), delay=max(0, head.wake - now) / 1000 if head.parked(now) else 0)
+            self._ports.queue.send(
+                continuation_of(head), delay=max(0, head.wake - now) / 1000 if head.parked(now) else 0
+            )
         return Verdict.DELETE
 
     # --- a claimed execution ---------------------------------------------------------------------------------------
@@ -128,7 +117,7 @@ class Executor:
         if workflow is None:  # the message's hint was of an earlier execution of this id
             self._notice("unknown_workflow", delivery)
             return Verdict.RETURN
-        claimed = Claimed(self._store, self._clock, self._nonces, self._segments, head)
+        claimed = Claimed(self._ports, self._segments, head)
         self._fullest = max(self._fullest, remaining())
         budget = Budget(self._settings, remaining, self._fullest)
         if phase != head.phase or head.status in AT_REST:
@@ -138,23 +127,23 @@ class Executor:
         elif phase == "rollback":
             scratch = self._vars.of(head.execution_id)
             drift = self._drift(workflow)
-            Rollback(claimed, workflow, budget, self._clock, self._observer, self._process, scratch, drift).run()
+            Rollback(claimed, workflow, budget, self._ports, self._registry, scratch, drift).run()
         else:
             self._forward(claimed, workflow, budget)
         after = claimed.head
         if after.terminal:
             self._segments.forget(after.execution_id)
             self._vars.forget(after.execution_id)
-            self._observer.execution_ended(ended(after, claimed))
-        wakeups.send_for(self._queue, after, self._clock.now())
-        wakeups.forget(self._queue, head, self._clock.now())  # a message may have ended a long wait
+            self._ports.observer.execution_ended(ended(after, claimed))
+        wakeups.send_for(self._ports.queue, after, self._ports.clock.now())
+        wakeups.forget(self._ports.queue, head, self._ports.clock.now())  # a message may have ended a long wait
         return Verdict.DELETE
 
     def _forward(self, claimed: Claimed, workflow: Workflow[Any, Any, Any], budget: Budget) -> None:
         """Replay and run until the execution suspends or ends, and record how."""
         scratch = self._vars.of(claimed.head.execution_id)
         while True:
-            driver = ForwardDriver(claimed, workflow, budget, self._clock, self._observer, self._process, scratch)
+            driver = ForwardDriver(claimed, workflow, budget, self._ports, self._registry, scratch)
             wanted = self._run(claimed, workflow, driver)
             if wanted is None:
                 return
@@ -201,7 +190,7 @@ class Executor:
         except CodecError as refusal:
             error = refusal
         assert error is not None
-        return Wanted([records.ending(EntryKind.CAUSE, error, self._clock.now())], Status.FAILING)
+        return Wanted([records.ending(EntryKind.CAUSE, error, self._ports.clock.now())], Status.FAILING)
 
     def _left(self, why: Interrupt, driver: ForwardDriver) -> Wanted | None:
         """What is to be recorded after an interrupt; a lost lease and a fault of the machinery go on up."""
@@ -209,7 +198,7 @@ class Executor:
             case Suspended():
                 return driver.last
             case Diverged(error=error):
-                return Wanted([records.ending(EntryKind.DIVERGENCE, error, self._clock.now())], Status.DIVERGED)
+                return Wanted([records.ending(EntryKind.DIVERGENCE, error, self._ports.clock.now())], Status.DIVERGED)
             case _:
                 raise why
 
@@ -219,7 +208,7 @@ class Executor:
         except CodecError as error:
             raise CodecError(f"the workflow's output can't be stored: {error}", error.path) from error
         codec.bounded(stored, "the workflow's output")
-        now = self._clock.now()
+        now = self._ports.clock.now()
         return with_value(Entry(path="", kind=EntryKind.OUTPUT, started=now, ended=now), stored)
 
     def _swallowed(self, driver: ForwardDriver) -> Wanted | None:
@@ -231,7 +220,7 @@ class Executor:
             "the workflow caught the suspension of its execution: a bare `except` or `except BaseException` stands "
             "around a durable operation. Catch Exception instead, and let the rest pass."
         )
-        cause = records.ending(EntryKind.CAUSE, error, self._clock.now())
+        cause = records.ending(EntryKind.CAUSE, error, self._ports.clock.now())
         return Wanted([*last.entries, cause], Status.FAILING, state=last.state)
 
     def _drift(self, workflow: Workflow[Any, Any, Any]) -> Drift:
@@ -239,7 +228,7 @@ class Executor:
 
     def _notice(self, what: str, delivery: Delivery) -> None:
         continuation = delivery.continuation
-        self._observer.noticed(what, continuation.execution, continuation.workflow)
+        self._ports.observer.noticed(what, continuation.execution, continuation.workflow)
 
 
 def ended(head: Head, claimed: Claimed) -> ExecutionEnded:

@@ -10,14 +10,12 @@ from durable.errors import CodecError, ExecutionBusy, ExecutionNotFound, Invalid
 from durable.runtime import protocol
 from durable.runtime.continuation import continuation_of
 from durable.runtime.head import AT_REST, Head
-from durable.runtime.ports import Clock, Put, Queue, Refused, Store
+from durable.runtime.ports import Ports, Put, Refused
 
 TRIES = 20  # sends that meet each other
 
 
-def send(
-    store: Store, queue: Queue, clock: Clock, head: Head, name: str, body: bytes, message_id: str, *, own_id: bool
-) -> None:
+def send(ports: Ports, head: Head, name: str, body: bytes, message_id: str, *, own_id: bool) -> None:
     """Put a message into an execution's queue and wake it (protocol rule 7); the same id again is taken once.
 
     Raises InvalidState for an execution that has ended (Q6).
@@ -28,27 +26,27 @@ def send(
             raise ExecutionNotFound(f"there is no execution '{head.execution_id}'")
         if seen.terminal:
             raise InvalidState(f"execution '{seen.execution_id}' is {seen.status}: it takes no messages any more")
-        now = clock.now()
+        now = ports.clock.now()
         sent = Sent(id=message_id, queue=name, number=seen.inbox + 1, body=msgspec.Raw(body[1:]), sent=now)
-        puts = [Put(sent.key, msgspec.json.encode(sent))]
+        puts = [Put(sent.key, msgspec.json.encode(sent), new=True)]
         if own_id:
-            puts.append(Put(f"sent#{message_id}", b"1"))
-        answer = store.together(protocol.send(seen, now), puts)
+            puts.append(Put(f"sent#{message_id}", b"1", new=True))
+        answer = ports.store.together(protocol.send(seen, now), puts)
         if isinstance(answer, Head):
             if answer.status not in AT_REST:
-                queue.send(continuation_of(answer))
+                ports.queue.send(continuation_of(answer))
             return
         if isinstance(answer, Refused):
             seen = answer.head
-        elif own_id and store.find(head.execution_id, f"sent#{message_id}") is not None:
+        elif own_id and ports.store.find(head.execution_id, f"sent#{message_id}") is not None:
             return  # it was sent before
         else:
-            seen = store.read(head.execution_id)
+            seen = ports.store.read(head.execution_id)
     raise ExecutionBusy(f"execution '{head.execution_id}' gets messages faster than this one could be sent; try again")
 
 
 def encoded(body: object, annotation: object, name: str) -> bytes:
-    """A message's body for storage; raises InvalidInput that names the field when it does not fit a declared queue."""
+    """A message's body for storage; raises InvalidInput that names the field when it does not fit a declared ports.queue."""
     try:
         if annotation is not None:
             codec.check(body, annotation)
@@ -58,15 +56,15 @@ def encoded(body: object, annotation: object, name: str) -> bytes:
     return stored
 
 
-def response_to(store: Store, clock: Clock, head: Head, message_id: str, until: int) -> bytes:
+def response_to(ports: Ports, head: Head, message_id: str, until: int) -> bytes:
     """The response to a message, waited for; raises ExecutionBusy when there is none in time, or never will be."""
     pause = 0.1
     while True:
-        response = store.find(head.execution_id, reply_key(message_id))
+        response = ports.store.find(head.execution_id, reply_key(message_id))
         if response is not None:
             return response
-        left = (until - clock.now()) / 1000
+        left = (until - ports.clock.now()) / 1000
         if left <= 0:
             raise ExecutionBusy(f"execution '{head.execution_id}' has not answered message '{message_id}' in time")
-        clock.sleep(min(pause, left))
+        ports.clock.sleep(min(pause, left))
         pause = min(2.0, pause * 2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from durable.engine.messages import Sent
@@ -49,10 +49,11 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """An item of an execution that must not exist yet."""
+    """An item of an execution that is written along; None deletes it. `new`: it must not exist yet."""
 
     key: str
-    value: bytes
+    value: bytes | None
+    new: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ class Store(Protocol):
     def together(
         self, update: Update, puts: Sequence[Put], writes: Sequence[Mapping[str, object]] = ()
     ) -> Head | Refused | Blocked:
-        """One transaction: the update, items that must not exist yet, and writes to other tables; all of it or nothing.
+        """One transaction: the update, items of the execution, and writes to other tables; all of it or nothing.
 
         `writes` are elements of TransactWriteItems as boto3's client takes them. The head after it; or the refusal, or
         Blocked when another condition than the head's did not hold.
@@ -203,3 +204,27 @@ class Observer(Protocol):
 
     def noticed(self, what: str, execution_id: str, workflow: str) -> None:
         """What an operator counts: unknown_workflow, drift, dead_letter, rejected, lease_lost, swept."""
+
+
+class Publisher(Protocol):
+    """Takes events for the user's own subscribers: at least once. Raises StoreError when out of reach."""
+
+    def publish(self, event: str, source: str, detail: str) -> None:
+        """Publish an event; `detail` is JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """All of them, as they are bound in one process."""
+
+    store: Store
+    queue: Queue
+    clock: Clock
+    nonces: Nonces
+    process: Process
+    observer: Observer
+    publisher: Publisher | None = None
+
+    def with_nonces(self, nonces: Nonces) -> Ports:
+        """The same, with other identities."""
+        return replace(self, nonces=nonces)

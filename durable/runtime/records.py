@@ -39,12 +39,12 @@ def after(entry: Entry, result: Result, started: int, now: int) -> Entry:
         entry, attempts=number_of(entry), marks=0, until=0, started=entry.started or started, ended=now, error=None
     )
     match result:
-        case Completed(value, _):
+        case Completed(value=value):
             completed = replace(known, status=EntryStatus.COMPLETED)
             return with_value(completed, value) if value else completed
-        case FailedForGood(kind, error):
+        case FailedForGood(kind=kind, error=error):
             return replace(known, status=EntryStatus.FAILED, failure=kind, error=ErrorRecord.of(error))
-        case Retrying(error, wait):
+        case Retrying(error=error, wait=wait):
             until = now + round(wait * 1000)
             return replace(known, status=EntryStatus.RETRYING, error=ErrorRecord.of(error), until=until, ended=0)
 

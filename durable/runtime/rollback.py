@@ -7,6 +7,7 @@ with its arguments, and stops where the history stops.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NoReturn
 
 from durable.engine.calls import StepCall
@@ -23,11 +24,13 @@ from durable.engine.step import Access, Undo, UndoStatus
 from durable.engine.workflow import Workflow
 from durable.errors import HistoryDiverged
 from durable.runtime import records
-from durable.runtime.attempts import Attempt, Result, Retrying
+from durable.runtime.attempts import Attempt, Completed, Result, Retrying
 from durable.runtime.budget import Budget
-from durable.runtime.claimed import Claimed, Wanted
+from durable.runtime.claimed import Claimed, Wanted, WriteRefused
 from durable.runtime.head import Status
-from durable.runtime.ports import Clock, Observer, Process, StepEnded
+from durable.runtime.ports import Ports, StepEnded
+from durable.runtime.reach import Reach
+from durable.runtime.registry import Registry
 
 
 class ReplayOnly:
@@ -74,28 +77,27 @@ class Rollback:
         claimed: Claimed,
         workflow: Workflow[Any, Any, Any],
         budget: Budget,
-        clock: Clock,
-        observer: Observer,
-        process: Process,
+        ports: Ports,
+        registry: Registry,
         scratch: dict[str, Any],
         drift: Drift,
     ) -> None:
-        self._drift: Drift = drift
         self._claimed = claimed
         self._workflow = workflow
         self._budget = budget
-        self._clock = clock
-        self._observer = observer
-        self._process = process
+        self._ports = ports
+        self._registry = registry
         self._scratch = scratch
-        self._events: list[StepEnded] = []
+        self._drift: Drift = drift
+        self._event: StepEnded | None = None  # to be told when it is recorded
+        self._started = 0
 
     def run(self) -> None:
         """Run rollbacks until the chain is done, halts, or this invocation may do no more; record how it stands."""
         try:
             undoables = self._undoables()
         except Diverged as divergence:  # nothing runs against code that does not match (R16)
-            found = records.ending(EntryKind.DIVERGENCE, divergence.error, self._clock.now())
+            found = records.ending(EntryKind.DIVERGENCE, divergence.error, self._ports.clock.now())
             self._claimed.checkpoint(Wanted([found], Status.DIVERGED))
             return
         settled = self._settled(undoables)
@@ -165,7 +167,7 @@ class Rollback:
         """
         entries = []
         if self._claimed.history.cause is None:
-            entries.append(cancellation(self._clock.now()))
+            entries.append(cancellation(self._ports.clock.now()))
         for undoable in undoables:
             if undoable.entry is None:
                 entries.append(
@@ -197,31 +199,39 @@ class Rollback:
         entry = self._claimed.history.rollbacks.get(path) or Entry(
             path=path, kind=EntryKind.ROLLBACK, status=EntryStatus.UNFINISHED
         )
-        if entry.until > self._clock.now():
+        if entry.until > self._ports.clock.now():
             self._commit(Wanted(settled, Status.ROLLING_BACK, wake=entry.until))
             return False
         while True:
-            entry, result = self._attempt(undoable, entry)
-            entries = [*settled, entry]
-            settled = []
+            attempt, result = self._run(undoable, entry)
+            known = self._known(entry, result)
             if result.running:
-                self._end_process(entries)
-            if isinstance(result, Retrying):
-                if not self._budget.can_wait(result.wait, undoable.call.rollback_timeout):
-                    self._commit(Wanted(entries, Status.ROLLING_BACK, wake=entry.until, state=result.state))
-                    return False
-                self._commit(Wanted(entries, Status.ROLLING_BACK, keep=True, state=result.state))
-                self._clock.sleep(result.wait)
-                continue
-            halts = entry.status is EntryStatus.FAILED and self._workflow.on_rollback_failure == "halt"
-            if last or halts:
-                self._commit(Wanted(entries, self._end(), state=result.state))
+                self._end_process([*settled, known])
+            if isinstance(result, Completed) and (result.writes or result.foreign):
+                try:
+                    record = Wanted([*settled, known], Status.ROLLING_BACK, keep=True, state=result.state)
+                    self._commit(replace(record, writes=result.writes, foreign=result.foreign))
+                    return self._go_on(Wanted((), Status.ROLLING_BACK), last=last)
+                except WriteRefused as refusal:
+                    result = attempt.refused(refusal, result.state)
+                    known = self._known(entry, result)
+            entry, entries, settled = known, [*settled, known], []
+            if not isinstance(result, Retrying):
+                halts = entry.status is EntryStatus.FAILED and self._workflow.on_rollback_failure == "halt"
+                return self._go_on(Wanted(entries, Status.ROLLING_BACK, state=result.state), last=last or halts)
+            if not self._budget.can_wait(result.wait, undoable.call.rollback_timeout):
+                self._commit(Wanted(entries, Status.ROLLING_BACK, wake=entry.until, state=result.state))
                 return False
-            keep = not self._budget.spent()
-            self._commit(Wanted(entries, Status.ROLLING_BACK, keep=keep, state=result.state))
-            return keep
+            self._commit(Wanted(entries, Status.ROLLING_BACK, keep=True, state=result.state))
+            self._ports.clock.sleep(result.wait)
 
-    def _attempt(self, undoable: Undoable, entry: Entry) -> tuple[Entry, Result]:
+    def _go_on(self, wanted: Wanted, *, last: bool) -> bool:
+        """Record a rollback that has ended, and whether another may follow in this invocation."""
+        keep = not last and not self._budget.spent()
+        self._commit(replace(wanted, status=self._end() if last else wanted.status, keep=keep))
+        return keep
+
+    def _run(self, undoable: Undoable, entry: Entry) -> tuple[Attempt, Result]:
         head, call = self._claimed.head, undoable.call
         assert call.rollback is not None
         number = records.number_of(entry)
@@ -236,24 +246,24 @@ class Rollback:
             retry=call.rollback_retry,
             limit=self._budget.limit(call.rollback_timeout),
         )
-        log = ExecutionLog(
-            {
-                "workflow": head.workflow,
-                "execution": head.execution_id,
-                "step": call.path,
-                "rollback": True,
-                "attempt": number,
-            }
-        )
+        fields = {"workflow": head.workflow, "execution": head.execution_id, "step": call.path, "attempt": number}
+        log = ExecutionLog({**fields, "rollback": True})
         document = Document(self._claimed.stored_state, self._workflow.state)
-        self._observer.body_started(head.execution_id, call.path, number, rollback=True)
-        started = self._clock.now()
-        result = attempt.run(lambda access: self._undo(access, undoable, number), document, self._scratch, log)
-        ended = self._clock.now()
+        key = rollback_key(head.execution_id, head.run, call.path)
+        reach = Reach(self._ports, self._registry, head.execution_id, head.workflow, key)
+        self._ports.observer.body_started(head.execution_id, call.path, number, rollback=True)
+        self._started = self._ports.clock.now()
+        result = attempt.run(lambda access: self._undo(access, undoable, number), document, self._scratch, log, reach)
         self._budget.done += 1
-        known = records.after(entry, result, started, ended)
-        self._events.append(records.event(head, known, number, (ended - started) / 1000))
-        return known, result
+        return attempt, result
+
+    def _known(self, entry: Entry, result: Result) -> Entry:
+        """The entry after the attempt, and what an observer is told of it once it is recorded."""
+        now = self._ports.clock.now()
+        known = records.after(entry, result, self._started, now)
+        length = (now - self._started) / 1000
+        self._event = records.event(self._claimed.head, known, records.number_of(entry), length)
+        return known
 
     def _undo(self, access: Access, undoable: Undoable, number: int) -> Undo[Any, Any]:
         head, call, entry = self._claimed.head, undoable.call, undoable.entry
@@ -277,16 +287,16 @@ class Rollback:
 
     def _commit(self, wanted: Wanted) -> None:
         self._claimed.checkpoint(wanted)
-        for event in self._events:
-            self._observer.step_ended(event)
-        self._events = []
+        if self._event is not None:
+            self._ports.observer.step_ended(self._event)
+        self._event = None
 
     def _end_process(self, entries: list[Entry]) -> NoReturn:
         """A rollback has outlived its timeout and still runs: record the attempt, and take it down (S4)."""
         try:
             self._commit(Wanted(entries, Status.ROLLING_BACK, keep=True))
         finally:
-            self._process.exit()
+            self._ports.process.exit()
         raise Suspended
 
     def _end(self) -> Status:

@@ -13,7 +13,7 @@ from durable.errors import StoreError
 from durable.runtime import protocol
 from durable.runtime.continuation import continuation_of
 from durable.runtime.head import AT_REST, SHARDS, Head
-from durable.runtime.ports import Clock, Observer, Queue, Store
+from durable.runtime.ports import Ports
 from durable.runtime.purge import purge
 
 logger = logging.getLogger("durable.runtime")
@@ -25,11 +25,8 @@ MARGIN = 5.0  # seconds of the invocation that are left alone
 class Sweeper:
     """Looks through the due index, shard by shard."""
 
-    def __init__(self, store: Store, queue: Queue, clock: Clock, observer: Observer) -> None:
-        self._store = store
-        self._queue = queue
-        self._clock = clock
-        self._observer = observer
+    def __init__(self, ports: Ports) -> None:
+        self._ports = ports
 
     def sweep(self, remaining: Callable[[], float]) -> int:
         """How many executions were brought back or purged; one that can't be reached does not hold up the others."""
@@ -47,9 +44,9 @@ class Sweeper:
     def _due(self, shard: str) -> Iterator[tuple[str, int]]:
         """Everything of a shard that is due, page by page, each execution once."""
         looked_at: set[str] = set()
-        since, until = 0, self._clock.now()
+        since, until = 0, self._ports.clock.now()
         while True:
-            page = self._store.due(shard, since, until, PAGE)
+            page = self._ports.store.due(shard, since, until, PAGE)
             fresh = [(execution_id, due) for execution_id, due in page if execution_id not in looked_at]
             yield from fresh
             looked_at.update(execution_id for execution_id, _ in fresh)
@@ -59,17 +56,17 @@ class Sweeper:
             since = page[-1][1] if fresh else page[-1][1] + 1
 
     def _deal_with(self, execution_id: str, due: int) -> bool:
-        head = self._store.read(execution_id)
-        now = self._clock.now()
+        head = self._ports.store.read(execution_id)
+        now = self._ports.clock.now()
         if head is None or head.due != due or due > now:
             return False  # the index lags behind
         if head.terminal:
-            return purge(self._store, head, now)
+            return purge(self._ports.store, head, now)
         if head.held(now) or head.status in AT_REST:
             return False
-        answer = self._store.update(protocol.sweep(head, due, now))
+        answer = self._ports.store.update(protocol.sweep(head, due, now))
         if not isinstance(answer, Head):
             return False
-        self._queue.send(continuation_of(answer))
-        self._observer.noticed("swept", execution_id, head.workflow)
+        self._ports.queue.send(continuation_of(answer))
+        self._ports.observer.noticed("swept", execution_id, head.workflow)
         return True

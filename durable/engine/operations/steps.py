@@ -12,6 +12,7 @@ from durable.engine.freeze import freeze
 from durable.engine.history import Entry, EntryKind
 from durable.engine.interrupts import Diverged
 from durable.engine.replay import Replay, Scope, Undoable
+from durable.engine.signatures import check_call
 from durable.errors import HistoryDiverged
 
 
@@ -42,6 +43,8 @@ def _settle(replay: Replay, call: StepCall, entry: Entry | None) -> Entry:
 
 
 def _perform(replay: Replay, call: StepCall, entry: Entry | None, decision: Decision) -> Entry:
+    if entry is None and call.rollback is not None:  # a compensation that can't be called is told before it is needed
+        check_call(call.rollback, "Undo", call.arguments, f"the rollback of step '{call.path}'")
     replay.in_body = call.path
     try:
         with replay.asking():
