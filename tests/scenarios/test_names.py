@@ -1,0 +1,96 @@
+"""Operations are found by their names, and a name that can't be one is refused where it is used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from durable import Context, InvalidName, workflow
+from durable.testing import Harness
+
+pytestmark = pytest.mark.rule("D5")
+
+
+def test_names_that_look_like_paths_and_counts_are_kept_apart() -> None:
+    names = ["a/b", "a", "a", "a#2", "a[0]", "a%2Fb", "é ✓", "q:count"]
+
+    @workflow
+    def order(ctx: Context) -> list[str]:
+        inner = ctx.try_block("a", lambda ctx: [ctx.step("b", lambda step: "in a block"), ctx.step("a", str_of)])
+        return [ctx.step(name, lambda step: f"{step.path} {name}") for name in names] + inner.value
+
+    def str_of(step: Any) -> str:
+        return step.path
+
+    with Harness(workflows=[order]) as durable:
+        execution = durable.start(order)
+        durable.run()
+
+        assert execution.output == [
+            "a%2Fb a/b",
+            "a#2 a",
+            "a#3 a",
+            "a%232 a#2",
+            "a%5B0%5D a[0]",
+            "a%252Fb a%2Fb",
+            "é ✓ é ✓",
+            "q:count q:count",
+            "in a block",
+            "a/a",
+        ]
+        assert len(durable.faults.bodies) == len(set(durable.faults.bodies)) == 10
+
+
+def test_a_repeated_name_is_counted_over_steps_and_sleeps_alike() -> None:
+    @workflow
+    def order(ctx: Context) -> None:
+        ctx.step("wait", lambda step: None)
+        ctx.sleep("wait", 60)
+        ctx.step("wait", lambda step: None)
+
+    with Harness(workflows=[order]) as durable:
+        execution = durable.start(order)
+        durable.run()
+
+        assert [(entry.path, entry.kind) for entry in execution.history] == [
+            ("wait", "step"),
+            ("wait#2", "sleep"),
+            ("wait#3", "step"),
+        ]
+
+
+@pytest.mark.parametrize("operation", ["step", "try_step", "sleep"])
+@pytest.mark.parametrize("name", ["", "x" * 257, "é" * 129, 7, None, b"charge", "\ud800", ["charge"]], ids=repr)
+def test_a_bad_name_is_refused_at_the_call_and_shifts_nothing(operation: str, name: Any) -> None:
+    raised: list[str] = []
+
+    @workflow
+    def order(ctx: Context) -> str:
+        try:
+            getattr(ctx, operation)(name, 60 if operation == "sleep" else lambda step: None)
+        except InvalidName as error:
+            raised.append(str(error))
+        return ctx.step("good", lambda step: step.path)
+
+    with Harness(workflows=[order], steps_per_invocation=5) as durable:
+        execution = durable.start(order)
+        durable.run()
+
+        assert (execution.output, len(raised), durable.faults.bodies) == ("good", 1, ["good"])
+        assert "name" in raised[0]
+
+
+def test_a_name_of_the_greatest_length_can_be_used_once_and_not_counted() -> None:
+    @workflow
+    def order(ctx: Context) -> str:
+        ctx.step("x" * 256, lambda step: None)
+        ctx.step("x" * 256, lambda step: None)
+        return "never"
+
+    with Harness(workflows=[order]) as durable:
+        execution = durable.start(order)
+        durable.run()
+
+        assert (execution.status, execution.error.type) == ("failed", "InvalidName")
+        assert "is 258 bytes with its suffix; at most 256 fit" in execution.error.message
