@@ -290,16 +290,16 @@ def due_head(execution_id: str, due: int, *, of: str = "3") -> Head:
 def test_what_is_due_is_listed_soonest_first_and_by_shard(store: DynamoStore) -> None:
     for head in [due_head("c", 300), due_head("a", 100), due_head("b", 200), due_head("x", 100, of="4"), NEW]:
         store.create(head, None)
-    assert store.due("3", 200, 10) == [("a", 100), ("b", 200)]
-    assert store.due("3", 300, 2) == [("a", 100), ("b", 200)]
-    assert store.due("4", 300, 10) == [("x", 100)]
-    assert store.due("5", 300, 10) == []
+    assert store.due("3", 0, 200, 10) == [("a", 100), ("b", 200)]
+    assert store.due("3", 0, 300, 2) == [("a", 100), ("b", 200)]
+    assert store.due("4", 0, 300, 10) == [("x", 100)]
+    assert store.due("5", 0, 300, 10) == []
 
 
 def test_an_execution_that_is_not_due_any_more_leaves_the_index(store: DynamoStore) -> None:
     store.create(due_head("a", 100), None)
     store.update(Update("a", Where(), {"due": 0, "due_shard": ""}))
-    assert store.due("3", 200, 10) == []
+    assert store.due("3", 0, 200, 10) == []
 
 
 def ended_with_items(store: DynamoStore, count: int) -> Head:

@@ -18,7 +18,7 @@ from tests.aws.wire import answered, calls_of, failure
 
 HEAD = Head("order-1", Status.WAITING, "checkout", 1, created=1_000, inbox=3)
 SEND = Update("order-1", Where(inbox=3), {"due": 5, "due_shard": "1"}, {"inbox": 1})
-PUTS = [Put("message#payments#0000000004", b"one"), Put("sent#m-1", b"two")]
+PUTS = [Put("message#payments#0000000004", b"one", new=True), Put("sent#m-1", b"two", new=True)]
 
 
 @pytest.fixture(autouse=True)
