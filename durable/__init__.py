@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from durable.engine.actions import Action, ActionFunction
 from durable.engine.context import Context
 from durable.engine.messages import Message, Queue
 from durable.engine.outcomes import Break, Continue, Failure, Success
@@ -11,6 +12,7 @@ from durable.engine.retry import Retry
 from durable.engine.step import Step, Undo
 from durable.engine.workflow import Workflow, workflow
 from durable.errors import (
+    ActionNotFound,
     AlreadyStarted,
     Cancelled,
     ChildFailed,
@@ -46,6 +48,9 @@ from durable.runtime.execution import Execution
 from durable.runtime.history_view import HistoryEntry, RollbackOutcome
 
 __all__ = [
+    "Action",
+    "ActionFunction",
+    "ActionNotFound",
     "AlreadyStarted",
     "Break",
     "Cancelled",

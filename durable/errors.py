@@ -7,8 +7,8 @@ DurableError                     everything that a caller or a workflow may meet
 │                                DuplicateWorkflow
 ├── values                       CodecError
 ├── history                      HistoryDiverged, SuspensionSwallowed
-├── from the client              ExecutionNotFound, WorkflowNotFound, AlreadyStarted, ExecutionFailed, ExecutionBusy,
-│                                InvalidState, StoreError
+├── from the client              ExecutionNotFound, WorkflowNotFound, ActionNotFound, AlreadyStarted, ExecutionFailed,
+│                                ExecutionBusy, InvalidState, StoreError
 └── configuration                ConfigurationError
 
 Interrupt (BaseException)        control flow that user code must never catch by accident: see durable.engine.interrupts
@@ -171,6 +171,10 @@ class ExecutionNotFound(DurableError):
 
 class WorkflowNotFound(DurableError):
     """No workflow of this name, or not of this version, is registered here; the message lists those that are."""
+
+
+class ActionNotFound(DurableError):
+    """The workflow has no action of this name; the message lists those that it has."""
 
 
 class AlreadyStarted(DurableError):

@@ -56,6 +56,12 @@ def sleeps_for_ever(asleep: bool) -> Condition:
     return either(HeadItem.wake.does_not_exist(), HeadItem.wake < FOREVER)
 
 
+def has_state(state: bytes, state_at: str) -> Condition:
+    """Its document is this: on the head, or in the item of this key."""
+    inline = HeadItem.state == state if state else HeadItem.state.does_not_exist()
+    return both(inline, HeadItem.state_at == state_at if state_at else HeadItem.state_at.does_not_exist())
+
+
 def is_due_at(moment: int) -> Condition:
     """Its due time is this."""
     return HeadItem.due == moment
@@ -109,6 +115,8 @@ def _demanded(where: Where) -> Iterator[Condition]:
         yield sleeps_for_ever(where.asleep)
     if where.due is not None:
         yield is_due_at(where.due)
+    if where.state is not None:
+        yield has_state(*where.state)
     if where.free_at is not None:
         yield lease_is_over(where.free_at)
     if where.unparked_at is not None:

@@ -9,6 +9,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 from uuid import UUID
 
+from durable.engine import paths
 from durable.engine.calls import Semantics, StepCall, step_call
 from durable.engine.durations import Duration, seconds
 from durable.engine.failures import as_failure
@@ -348,6 +349,37 @@ class Context(Scoped["S"]):
             raise InvalidCall(f"sleep_until '{name}': the moment is a datetime with a time zone, not {moment!r}")
         until = round((min(moment, FURTHEST) - _EPOCH).total_seconds() * 1000)
         sleeps.sleep(self._replay, self._scope, name, lambda _now: until)
+
+    def wait_for(
+        self,
+        name: str,
+        check: Callable[[Step[S], *Ts], T | None],
+        *args: *Ts,
+        every: Duration,
+        timeout: Duration | None = None,
+    ) -> T:
+        """Run a check as a step, every so often, until it returns something; that is returned (J7).
+
+        A check that raises is retried as a step is. Raises StepFailed of kind `timeout` when the time is over.
+        """
+        pause = seconds(every, f"wait_for '{name}': every", zero=False)
+        length = None if timeout is None else seconds(timeout, f"wait_for '{name}': timeout")
+        began = self.now()
+
+        def poll(ctx: Context[S]) -> Break[T | None] | None:
+            found = ctx.step("check", check, *args)
+            if found is not None:
+                return Break(found)
+            if length is not None and (ctx.now() - began).total_seconds() >= length:
+                return Break(None)
+            ctx.sleep("wait", pause)
+            return None
+
+        result = self.loop(name, poll)
+        if result is None:
+            error = ErrorInfo("WaitTimedOut", f"'{name}' was not there within {timeout}")
+            raise StepFailed("timeout", paths.segment(name), 0, error)
+        return result
 
     # --- what exists only in a step (S7) ---------------------------------------------------------------------------
 

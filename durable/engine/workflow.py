@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 
+from durable.engine.actions import Action, ActionFunction
 from durable.engine.context import Context
 from durable.engine.durations import Duration, seconds
 from durable.engine.replay import Drift
@@ -16,10 +17,12 @@ OnRollbackFailure = Literal["halt", "continue"]
 NAME = re.compile(r"[0-9a-zA-Z_.:-]{1,64}")
 
 if TYPE_CHECKING:
-    from typing import Generic
+    from typing import Concatenate, Generic, ParamSpec
 
     from typing_extensions import TypeVar
 
+    P = ParamSpec("P")
+    R = TypeVar("R")
     I = TypeVar("I")
     O = TypeVar("O")
     S = TypeVar("S", default=Any)
@@ -64,6 +67,7 @@ class Workflow(_Typed["I", "O", "S"]):
         self.timeout = timeout
         self.on_rollback_failure: OnRollbackFailure = on_rollback_failure
         self.drift: Drift | None = drift
+        self.actions: dict[str, ActionFunction[Any, Any, Any]] = {}
         self.takes_input = len(_parameters(run)) == 2
         self.__doc__ = run.__doc__
         self.__module__ = run.__module__
@@ -72,6 +76,29 @@ class Workflow(_Typed["I", "O", "S"]):
         """Run the function as it is; the runtime does so under a replay."""
         result: O = self.run(ctx, input) if self.takes_input else self.run(ctx)
         return result
+
+    @overload
+    def action(self, run: Callable[Concatenate[Action[S], P], R], /) -> ActionFunction[S, P, R]: ...
+    @overload
+    def action(
+        self, *, name: str | None = None, read_only: bool = True
+    ) -> Callable[[Callable[Concatenate[Action[S], P], R]], ActionFunction[S, P, R]]: ...
+    def action(self, run: Any = None, *, name: str | None = None, read_only: bool = True) -> Any:
+        """Make a function `(action, ...)` callable from outside, with the state of an execution (E8).
+
+        `name` is the function's own by default. One that changes the state says `read_only=False`: it commits only
+        while no step runs and the state is as it was read. Raises InvalidCall for a name that is taken.
+        """
+
+        def decorate(function: Callable[..., Any]) -> ActionFunction[Any, Any, Any]:
+            chosen = checked_name(name if name is not None else getattr(function, "__name__", ""))
+            if chosen in self.actions:
+                raise InvalidCall(f"workflow '{self.name}' has two actions called '{chosen}': rename one")
+            made: ActionFunction[Any, Any, Any] = ActionFunction(function, chosen, read_only=read_only)
+            self.actions[chosen] = made
+            return made
+
+        return decorate if run is None else decorate(run)
 
     @property
     def input_type(self) -> Any:

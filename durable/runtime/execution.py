@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 from durable.engine import codec
+from durable.engine.actions import ActionFunction
 from durable.engine.document import Document
 from durable.engine.durations import Duration, seconds
 from durable.engine.history import History, unpack
 from durable.engine.messages import Queue as MessageQueue
 from durable.engine.messages import checked_message_id, checked_queue, fitted
 from durable.engine.workflow import Workflow
-from durable.errors import ErrorInfo, ExecutionBusy, ExecutionFailed, ExecutionNotFound, InvalidState, StoreError
-from durable.runtime import inbox, protocol, wakeups
+from durable.errors import (
+    ActionNotFound,
+    ErrorInfo,
+    ExecutionBusy,
+    ExecutionFailed,
+    ExecutionNotFound,
+    InvalidState,
+    StoreError,
+    WorkflowNotFound,
+)
+from durable.runtime import acting, inbox, protocol, wakeups
 from durable.runtime.continuation import continuation_of
 from durable.runtime.head import AT_REST, ENDING, TERMINAL, Head, Status
 from durable.runtime.history_view import HistoryEntry, RollbackOutcome, moment, rollback_outcome, shown
@@ -22,10 +33,12 @@ from durable.runtime.ports import Ports, Store, Update
 from durable.runtime.registry import Registry
 
 if TYPE_CHECKING:
-    from typing import Generic
+    from typing import Generic, ParamSpec
 
     from typing_extensions import TypeVar
 
+    A = TypeVar("A")
+    P = ParamSpec("P")
     B = TypeVar("B")
     R = TypeVar("R")
     O = TypeVar("O")
@@ -111,11 +124,9 @@ class Execution(_Typed["O", "S"]):
         """The durable document as last recorded (S8)."""
         head = self._head()
 
-        def stored() -> bytes:
-            return self._ports.store.kept(self.id, head.state_at) if head.state_at else head.state
-
         workflow = self._code(head)
-        document: S = Document(stored, workflow.state if workflow is not None else None).value
+        read = partial(acting.stored_state, self._ports, head)
+        document: S = Document(read, workflow.state if workflow is not None else None).value
         return document
 
     @property
@@ -146,6 +157,25 @@ class Execution(_Typed["O", "S"]):
                 )
             self._ports.clock.sleep(min(pause, left))
             pause = min(MAX_POLL, pause * 2)
+
+    # --- actions (E8) -----------------------------------------------------------------------------------------------
+
+    @overload
+    def action(self, action: ActionFunction[S, P, A], *args: P.args, **kwargs: P.kwargs) -> A: ...
+    @overload
+    def action(self, action: str, *args: Any, **kwargs: Any) -> Any: ...
+    def action(self, action: Any, *args: Any, **kwargs: Any) -> Any:
+        """Call an action of its workflow, by itself or by name, with the state as recorded (E8).
+
+        A read-only one never waits for a running step. One that changes the state commits only while no step runs and
+        the state is as read; raises ExecutionBusy when ten seconds are over, InvalidCall for an unknown name,
+        InvalidState when it would change an execution that has ended.
+        """
+        head = self._head()
+        workflow = self._code(head)
+        function = action if isinstance(action, ActionFunction) else self._action(head, workflow, action)
+        factory = workflow.state if workflow is not None else None
+        return acting.act(self._ports, self._head, factory, function, args, kwargs)
 
     # --- messages --------------------------------------------------------------------------------------------------
 
@@ -264,6 +294,17 @@ class Execution(_Typed["O", "S"]):
         recorded: Any = history.output.value(annotation) if history.output is not None else None
         output: O = recorded
         return output
+
+    def _action(self, head: Head, workflow: Workflow[Any, Any, Any] | None, name: str) -> ActionFunction[Any, Any, Any]:
+        if workflow is None:
+            raise WorkflowNotFound(
+                f"workflow '{head.workflow}' version {head.version} is not here, and with it its actions: get the execution "
+                "with its workflow, client.get(workflow, id)"
+            )
+        if name not in workflow.actions:
+            known = ", ".join(sorted(workflow.actions)) or "none"
+            raise ActionNotFound(f"workflow '{head.workflow}' has no action '{name}'; it has: {known}")
+        return workflow.actions[name]
 
     def _code(self, head: Head) -> Workflow[Any, Any, Any] | None:
         return self._registry.find(head.workflow, head.version) or self._known

@@ -23,6 +23,7 @@ class Where:
     due: int | None = None  # is this
     asleep: bool | None = None  # parked with no wake time, or not
     free_at: int | None = None  # no lease is held at this time
+    state: tuple[bytes, str] | None = None  # the document, and the key of its item, are these
     unparked_at: int | None = None  # not parked, or its wake time has come, or a message has
 
 

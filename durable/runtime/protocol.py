@@ -204,6 +204,12 @@ def resume(head: Head, now: int) -> Update:
     )
 
 
+def act(head: Head, state: bytes, state_at: str, now: int) -> Update:
+    """Rule 7: an action changes the document, while nobody holds the lease and it is as it was read."""
+    where = Where(status=frozenset(Status) - TERMINAL, free_at=now, state=(head.state, head.state_at))
+    return Update(head.execution_id, where, {"state": state, "state_at": state_at})
+
+
 def send(head: Head, now: int) -> Update:
     """Rule 7: a message comes in. Written together with the message, and only if the inbox is as it was read.
 

@@ -1,0 +1,79 @@
+"""Actions: functions of a workflow that are called from outside, with the state (E8)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from durable.engine.document import Document
+from durable.engine.log import ExecutionLog
+from durable.engine.scoped import Scoped
+
+if TYPE_CHECKING:
+    from logging import Logger, LoggerAdapter
+    from typing import Generic, ParamSpec
+
+    from typing_extensions import TypeVar
+
+    from durable.engine.scoped import S
+
+    P = ParamSpec("P")
+    R = TypeVar("R")
+    W = TypeVar("W")
+
+    class _Callable(Generic[W, P, R]):
+        """Generic in state, arguments and result."""
+else:
+    from types import GenericAlias
+
+    class _Callable:
+        __class_getitem__ = classmethod(GenericAlias)
+
+
+class Action(Scoped["S"]):
+    """What an action is given: the state, and which execution it is of."""
+
+    __slots__ = ("_document", "_log", "execution_id")
+
+    def __init__(self, document: Document, execution_id: str, log: ExecutionLog) -> None:
+        self._document = document
+        self._log = log
+        self.execution_id = execution_id
+
+    @property
+    def state(self) -> S:
+        """The durable document; an action that is not read-only may change it (E8)."""
+        document: S = self._document.value
+        return document
+
+    @state.setter
+    def state(self, value: S) -> None:
+        self._document.value = value
+
+    @property
+    def log(self) -> LoggerAdapter[Logger]:
+        """A logger whose lines carry workflow, execution and action."""
+        return self._log
+
+
+class ActionFunction(_Callable["W", "P", "R"]):
+    """A function of a workflow that can be called from outside, by itself or by name."""
+
+    def __init__(self, run: Callable[..., Any], name: str, *, read_only: bool) -> None:
+        self.run = run
+        self.name = name
+        self.read_only = read_only
+        self.__doc__ = run.__doc__
+
+    if TYPE_CHECKING:
+
+        def __call__(self, action: Action[W], /, *args: P.args, **kwargs: P.kwargs) -> R: ...
+
+    else:
+
+        def __call__(self, action, /, *args, **kwargs):
+            """Run the function as it is."""
+            return self.run(action, *args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<action {self.name}>"
