@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace as changed
 
 from durable.runtime.delivery import Action, Ruling, rule
-from durable.runtime.head import AT_REST, FORWARD, FOREVER, TERMINAL, Head, Status
+from durable.runtime.head import AT_REST, FOREVER, FORWARD, TERMINAL, Head, Status
 from tests.runtime.heads import EARLIER, LATER, NOW, delivery, head
 
 ENDED = "the execution has ended"

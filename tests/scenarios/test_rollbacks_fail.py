@@ -1,0 +1,158 @@
+"""Rollbacks that fail: they are tried again, harder than steps; then the chain halts, or goes on (R1, R8, R10, R11)."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from durable import Context, ErrorInfo, Retry, Step, TerminalError, Undo, workflow
+from durable.runtime.history_view import RollbackOutcome
+from durable.testing import Harness
+from tests.scenarios import table
+
+ran: list[str] = []
+moments: list[int] = []
+clock: list[Any] = []
+ORIGINAL = ErrorInfo("TerminalError", "the original failure", {"step": "fails", "kind": "critical", "attempts": 1})
+
+
+def note(step: Step) -> str:
+    return step.path
+
+
+def refuse(step: Step) -> None:
+    raise TerminalError("the original failure")
+
+
+def undo(step: Undo[str]) -> None:
+    ran.append(step.path)
+
+
+def stubborn(step: Undo[str]) -> None:
+    ran.append(f"{step.path} {step.attempt}")
+    moments.append(clock[0].now())
+    raise ConnectionError("the bank is closed")
+
+
+def hopeless(step: Undo[str]) -> None:
+    ran.append(step.path)
+    raise TerminalError("already paid out")
+
+
+def steps(ctx: Context, rollback: Any, retry: Retry | None) -> None:
+    ctx.step("first", note, rollback=undo)
+    ctx.step("second", note, rollback=rollback, rollback_retry=retry)
+    ctx.step("third", note, rollback=undo)
+    ctx.step("fails", refuse)
+
+
+@workflow
+def halts(ctx: Context) -> None:
+    steps(ctx, stubborn, Retry(2, backoff_base=60, backoff_max=600, jitter=False))
+
+
+@workflow(on_rollback_failure="continue")
+def goes_on(ctx: Context) -> None:
+    steps(ctx, hopeless, None)
+
+
+@workflow
+def by_default(ctx: Context) -> None:
+    steps(ctx, stubborn, None)
+
+
+@workflow
+def is_hopeless(ctx: Context) -> None:
+    steps(ctx, hopeless, None)
+
+
+@workflow(on_rollback_failure="continue")
+def last_one_fails(ctx: Context) -> None:
+    ctx.step("first", note, rollback=hopeless)
+    ctx.step("second", note, rollback=undo)
+    ctx.step("fails", refuse)
+
+
+@pytest.fixture
+def durable_workflows() -> list[object]:
+    ran.clear()
+    moments.clear()
+    return [halts, goes_on, by_default, is_hopeless, last_one_fails]
+
+
+def rollbacks(execution: Any) -> list[tuple[str, str, int]]:
+    return [(e.path, e.status, e.attempts) for e in execution.history if e.kind == "rollback"]
+
+
+@pytest.mark.rule("R10", "R11", "R8")
+def test_the_chain_halts_at_a_rollback_that_failed_for_good(durable: Harness) -> None:
+    clock[:] = [durable.clock]
+    execution = durable.start(halts)
+    durable.run()
+
+    assert ran == ["third", "second 1", "second 2", "second 3"]
+    assert [after - before for before, after in pairwise(moments)] == [60_000, 120_000]
+    assert (execution.status, execution.error) == ("failed", ORIGINAL)
+    assert execution.rollback == RollbackOutcome(
+        "failed", ErrorInfo("ConnectionError", "the bank is closed"), ["first"]
+    )
+    assert rollbacks(execution) == [("third", "completed", 1), ("second", "failed", 3)]
+    assert durable.messages(None) == []
+
+
+@pytest.mark.rule("R10", "R11")
+def test_the_chain_goes_on_where_the_workflow_says_so(durable: Harness) -> None:
+    execution = durable.start(goes_on)
+    durable.run()
+
+    assert ran == ["third", "second", "first"]
+    assert (execution.status, execution.error) == ("failed", ORIGINAL)
+    assert execution.rollback == RollbackOutcome("failed", ErrorInfo("TerminalError", "already paid out"), [])
+    assert rollbacks(execution) == [("third", "completed", 1), ("second", "failed", 1), ("first", "completed", 1)]
+
+
+@pytest.mark.rule("R10", "S3")
+def test_a_terminal_error_in_a_rollback_is_not_tried_again(durable: Harness) -> None:
+    execution = durable.start(is_hopeless)
+    durable.run()
+
+    assert (ran, execution.rollback.outcome, execution.rollback.not_run) == (["third", "second"], "failed", ["first"])
+
+
+@pytest.mark.rule("R10")
+def test_a_last_rollback_that_fails_leaves_nothing_to_run_and_has_failed_all_the_same(durable: Harness) -> None:
+    execution = durable.start(last_one_fails)
+    durable.run()
+
+    assert (ran, execution.status) == (["second", "first"], "failed")
+    assert execution.rollback == RollbackOutcome("failed", ErrorInfo("TerminalError", "already paid out"), [])
+
+
+@pytest.mark.rule("R1")
+def test_a_rollback_is_tried_eleven_times_by_default(durable: Harness) -> None:
+    """Ten retries, from a second up to five minutes, each at most half earlier for jitter."""
+    clock[:] = [durable.clock]
+    execution = durable.start(by_default)
+    durable.run()
+
+    waits = [(after - before) / 1000 for before, after in pairwise(moments)]
+    assert (len(moments), execution.status, execution.rollback.outcome) == (11, "failed", "failed")
+    longest = [min(300, 2**retry) for retry in range(10)]
+    assert all(most / 2 <= wait <= most + 1 for wait, most in zip(waits, longest, strict=True))
+
+
+@pytest.mark.rule("R8", "R12")
+def test_a_rollback_that_waits_for_its_retry_is_not_hurried_by_a_second_cancel(durable: Harness) -> None:
+    clock[:] = [durable.clock]
+    execution = durable.start(halts)
+    durable.run(duration=30)
+    assert (execution.status, table.head(durable, execution.id).wake) == ("rolling_back", moments[0] + 60_000)
+
+    execution.cancel()
+    durable.run(duration=29)
+    assert ran == ["third", "second 1"]
+    durable.run()
+
+    assert (execution.status, ran) == ("failed", ["third", "second 1", "second 2", "second 3"])
