@@ -15,54 +15,56 @@ def body(step: Step) -> None:
     """A good body."""
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda ctx: ctx.step("s", 5), "step 's': the body is not callable: 5. Pass the function, not the result"),
-        (lambda ctx: ctx.step("s", body, rollback="undo"), "step 's': rollback is not callable: 'undo'."),
-        (lambda ctx: ctx.step("s", body, timeout=-1), "step 's': timeout is negative: -1"),
-        (lambda ctx: ctx.step("s", body, timeout=0), "step 's': timeout is zero: give a positive duration, or None"),
-        (
-            lambda ctx: ctx.step("s", body, timeout="5"),
-            "step 's': timeout is a timedelta or a number of seconds, not str",
-        ),
-        (lambda ctx: ctx.step("s", body, timeout=float("nan")), "step 's': timeout is nan"),
-        (lambda ctx: ctx.step("s", body, rollback_timeout=-1), "step 's': rollback_timeout is negative: -1"),
-        (lambda ctx: ctx.step("s", body, retry=3), "step 's': retry is a Retry, not 3: write retry=Retry(3)"),
-        (lambda ctx: ctx.step("s", body, rollback_retry=3), "step 's': rollback_retry is a Retry, not 3"),
-        (lambda ctx: ctx.step("s", body, semantics="exactly_once"), "semantics is 'at_least_once' or 'at_most_once'"),
-        (lambda ctx: ctx.try_step("s", body, timeout=-1), "step 's': timeout is negative: -1"),
-        (lambda ctx: ctx.try_step("s", body, catch="exhausted"), "write catch=['exhausted']"),
-        (lambda ctx: ctx.sleep("s", -5), "sleep 's': the duration is negative: -5"),
-        (lambda ctx: ctx.sleep("s", timedelta(seconds=-5)), "sleep 's': the duration is negative"),
-        (
-            lambda ctx: ctx.sleep("s", None),
-            "sleep 's': the duration is a timedelta or a number of seconds, not NoneType",
-        ),
-        (lambda ctx: ctx.sleep("s", float("inf")), "sleep 's': the duration is inf"),
-        (lambda ctx: ctx.sleep("s", 10**12), "is more than 3,000 years; durations are in seconds"),
-        (lambda ctx: ctx.sleep_until("s", datetime(2030, 1, 2)), "the moment is a datetime with a time zone, not"),
-        (lambda ctx: ctx.sleep_until("s", "tomorrow"), "the moment is a datetime with a time zone, not 'tomorrow'"),
-    ],
-)
-def test_a_bad_call_is_refused_where_it_stands(call: Any, message: str) -> None:
+CALLS: list[tuple[Any, str]] = [
+    (lambda ctx: ctx.step("s", 5), "the body is not callable: 5. Pass the function, not the result"),
+    (lambda ctx: ctx.step("s", body, rollback="undo"), "rollback is not callable: 'undo'."),
+    (lambda ctx: ctx.step("s", body, timeout=-1), "timeout is negative: -1"),
+    (lambda ctx: ctx.step("s", body, timeout=0), "timeout is zero: give a positive duration, or None"),
+    (
+        lambda ctx: ctx.step("s", body, timeout="5"),
+        "timeout is a timedelta or a number of seconds, not str",
+    ),
+    (lambda ctx: ctx.step("s", body, timeout=float("nan")), "timeout is nan"),
+    (lambda ctx: ctx.step("s", body, rollback_timeout=-1), "rollback_timeout is negative: -1"),
+    (lambda ctx: ctx.step("s", body, retry=3), "retry is a Retry, not 3: write retry=Retry(3)"),
+    (lambda ctx: ctx.step("s", body, rollback_retry=3), "rollback_retry is a Retry, not 3"),
+    (lambda ctx: ctx.step("s", body, semantics="exactly_once"), "semantics is 'at_least_once' or 'at_most_once'"),
+    (lambda ctx: ctx.try_step("s", body, timeout=-1), "timeout is negative: -1"),
+    (lambda ctx: ctx.try_step("s", body, catch="exhausted"), "write catch=['exhausted']"),
+    (lambda ctx: ctx.sleep("s", -5), "sleep 's': the duration is negative: -5"),
+    (lambda ctx: ctx.sleep("s", timedelta(seconds=-5)), "sleep 's': the duration is negative"),
+    (
+        lambda ctx: ctx.sleep("s", None),
+        "sleep 's': the duration is a timedelta or a number of seconds, not NoneType",
+    ),
+    (lambda ctx: ctx.sleep("s", float("inf")), "sleep 's': the duration is inf"),
+    (lambda ctx: ctx.sleep("s", 10**12), "is more than 3,000 years; durations are in seconds"),
+    (lambda ctx: ctx.sleep_until("s", datetime(2030, 1, 2)), "the moment is a datetime with a time zone, not"),
+    (lambda ctx: ctx.sleep_until("s", "tomorrow"), "the moment is a datetime with a time zone, not 'tomorrow'"),
+]
+
+
+def test_a_bad_call_is_refused_where_it_stands() -> None:
     raised: list[InvalidCall] = []
 
     @workflow
     def order(ctx: Context) -> str:
-        try:
-            call(ctx)
-        except InvalidCall as error:
-            raised.append(error)
+        for call, _ in CALLS:
+            try:
+                call(ctx)
+            except InvalidCall as error:
+                raised.append(error)
         return "went on"
 
     with Harness(workflows=[order]) as durable:
         execution = durable.start(order)
         durable.run()
 
-        (error,) = raised
-        assert message in str(error)
-        assert isinstance(error, TypeError)
+        assert [
+            (message, str(error))
+            for (_, message), error in zip(CALLS, raised, strict=True)
+            if message not in str(error)
+        ] == []
         assert (execution.output, execution.history, durable.faults.bodies) == ("went on", [], [])
 
 

@@ -60,25 +60,28 @@ def test_a_repeated_name_is_counted_over_steps_and_sleeps_alike() -> None:
         ]
 
 
-@pytest.mark.parametrize("operation", ["step", "try_step", "sleep"])
-@pytest.mark.parametrize("name", ["", "x" * 257, "é" * 129, 7, None, b"charge", "\ud800", ["charge"]], ids=repr)
-def test_a_bad_name_is_refused_at_the_call_and_shifts_nothing(operation: str, name: Any) -> None:
-    raised: list[str] = []
+BAD: list[Any] = ["", "x" * 257, "é" * 129, 7, None, b"charge", "\ud800", ["charge"]]
+
+
+@pytest.mark.parametrize("operation", ["step", "try_step", "sleep", "try_block", "loop"])
+def test_a_bad_name_is_refused_at_the_call_and_shifts_nothing(operation: str) -> None:
+    refused: list[Any] = []
+    argument: Any = 60 if operation == "sleep" else lambda inner: None
 
     @workflow
     def order(ctx: Context) -> str:
-        try:
-            getattr(ctx, operation)(name, 60 if operation == "sleep" else lambda step: None)
-        except InvalidName as error:
-            raised.append(str(error))
+        for name in BAD:
+            try:
+                getattr(ctx, operation)(name, argument)
+            except InvalidName:
+                refused.append(name)
         return ctx.step("good", lambda step: step.path)
 
     with Harness(workflows=[order], steps_per_invocation=5) as durable:
         execution = durable.start(order)
         durable.run()
 
-        assert (execution.output, len(raised), durable.faults.bodies) == ("good", 1, ["good"])
-        assert "name" in raised[0]
+        assert (execution.output, refused, durable.faults.bodies) == ("good", BAD, ["good"])
 
 
 def test_a_name_of_the_greatest_length_can_be_used_once_and_not_counted() -> None:
