@@ -100,8 +100,8 @@ __all__ = [
 ]
 
 
-def connect(*, table: str, queue: str, session: Any = None) -> Client:
-    """A client for callers outside Lambda: the table's name, the continuation queue's URL, and a boto3 session if any."""
+def connect(*, table: str, queue: str, bucket: str = "", session: Any = None) -> Client:
+    """A client for callers outside Lambda: the table's name, the continuation queue's URL, a bucket and a session if any."""
     from durable.aws.connect import connect as connect_to_aws  # `import durable` loads no AWS package
 
-    return connect_to_aws(table=table, queue=queue, session=session)
+    return connect_to_aws(table=table, queue=queue, bucket=bucket, session=session)

@@ -18,7 +18,7 @@ View = dict[str, Any]
 
 def execution(application: Application, execution_id: str) -> View:
     """Everything about an execution but its history; raises ExecutionNotFound."""
-    head, history = read_history(application.store, _head(application, execution_id))
+    head, history = read_history(application.ports, _head(application, execution_id))
     rollback = rollback_outcome(head, history)
     output = history.output
     return {
@@ -28,7 +28,7 @@ def execution(application: Application, execution_id: str) -> View:
         "status": str(head.status),
         "created_at": moment(head.created).isoformat(),
         "ended_at": moment(head.ended).isoformat() if head.ended else None,
-        "output": codec.plain(output.value()) if output is not None and head.status == "completed" else None,
+        "output": codec.plain(history.value(output)) if output is not None and head.status == "completed" else None,
         "error": _error(failure_of(head, history)),
         "state": _state(application, head),
         "rollback": {
@@ -41,7 +41,7 @@ def execution(application: Application, execution_id: str) -> View:
 
 def history(application: Application, execution_id: str) -> View:
     """Every entry of an execution's history; raises ExecutionNotFound."""
-    _, recorded = read_history(application.store, _head(application, execution_id))
+    _, recorded = read_history(application.ports, _head(application, execution_id))
     return {"id": execution_id, "history": [_entry(entry) for entry in shown(recorded)]}
 
 
@@ -67,7 +67,7 @@ def _head(application: Application, execution_id: str) -> Head:
 
 def _state(application: Application, head: Head) -> Any:
     def stored() -> bytes:
-        return application.store.kept(head.execution_id, head.state_at) if head.state_at else head.state
+        return application.ports.values.kept(head.execution_id, head.state_at) if head.state_at else head.state
 
     workflow = application.registry.find(head.workflow, head.version)
     return codec.plain(Document(stored, workflow.state if workflow is not None else None).value)

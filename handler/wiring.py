@@ -18,11 +18,13 @@ from durable.aws.logging import service_logger
 from durable.aws.metrics import MetricsObserver
 from durable.aws.nonces import RandomNonces
 from durable.aws.process import LambdaProcess
+from durable.aws.s3 import S3Blobs
 from durable.aws.scheduler import ScheduledQueue
 from durable.aws.sqs import SqsQueue
 from durable.runtime.application import Application, assemble
 from durable.runtime.ports import Clock, Observer, Ports, Process, Queue
 from durable.runtime.registry import Registry
+from durable.runtime.vault import Vault
 from handler.configuration import Configuration, Transport
 from handler.discovery import discovered
 
@@ -64,8 +66,10 @@ def build(
     clients = _clients(environment.get("AWS_REGION"), environment.get("AWS_ENDPOINT_URL"))
     time = clock or SystemClock()
     metrics = MetricsObserver(configuration.namespace, configuration.service)
+    store = DynamoStore(configuration.table, clients.dynamodb, time.sleep)
     ports = Ports(
-        store=DynamoStore(configuration.table, clients.dynamodb, time.sleep),
+        store=store,
+        values=Vault(store, S3Blobs(configuration.bucket, clients.s3) if configuration.bucket else None),
         queue=_queue(configuration, clients, time),
         clock=time,
         nonces=RandomNonces(),

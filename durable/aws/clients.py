@@ -12,6 +12,7 @@ from durable.aws.faults import PATIENCE
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_events import EventBridgeClient
+    from mypy_boto3_s3 import S3Client
     from mypy_boto3_scheduler import EventBridgeSchedulerClient
     from mypy_boto3_sqs import SQSClient
 
@@ -39,6 +40,10 @@ class Clients:
         """EventBridge Scheduler's."""
         return self._scheduler
 
+    def s3(self) -> S3Client:
+        """S3's."""
+        return self._s3
+
     @cached_property
     def _dynamodb(self) -> DynamoDBClient:
         return self._make("dynamodb", region_name=self._region, config=PATIENCE)
@@ -54,3 +59,7 @@ class Clients:
     @cached_property
     def _scheduler(self) -> EventBridgeSchedulerClient:
         return self._make("scheduler", region_name=self._region, config=PATIENCE)
+
+    @cached_property
+    def _s3(self) -> S3Client:
+        return self._make("s3", region_name=self._region, config=PATIENCE)

@@ -9,10 +9,12 @@ from durable.aws.clock import SystemClock
 from durable.aws.dynamodb import DynamoStore
 from durable.aws.nonces import RandomNonces
 from durable.aws.process import LambdaProcess
+from durable.aws.s3 import S3Blobs
 from durable.aws.sqs import SqsQueue
 from durable.runtime.client import Client
 from durable.runtime.ports import ExecutionEnded, Ports, StepEnded
 from durable.runtime.registry import Registry
+from durable.runtime.vault import Vault
 
 if TYPE_CHECKING:
     import boto3
@@ -37,11 +39,13 @@ class Unobserved:
         """Nobody is told."""
 
 
-def connect(*, table: str, queue: str, session: boto3.Session | None = None) -> Client:
+def connect(*, table: str, queue: str, bucket: str = "", session: boto3.Session | None = None) -> Client:
     """A client over this table (its name) and this queue (the continuations' URL); no call is made before the first use."""
     clients = Clients(session)
+    store = DynamoStore(table, clients.dynamodb)
     ports = Ports(
-        store=DynamoStore(table, clients.dynamodb),
+        store=store,
+        values=Vault(store, S3Blobs(bucket, clients.s3) if bucket else None),
         queue=SqsQueue(queue, clients.sqs),
         clock=SystemClock(),
         nonces=RandomNonces(),

@@ -195,7 +195,7 @@ class Context(Scoped["S"]):
         entry = steps.step(self._replay, self._scope, name, make)
         if entry.status is EntryStatus.FAILED:
             raise failed(entry)
-        return entry.value(returns if returns is not None else result_type(run))
+        return self._replay.history.value(entry, returns if returns is not None else result_type(run))
 
     @overload
     def try_step(

@@ -43,7 +43,7 @@ class Document:
         if not self._loaded:
             return b""
         try:
-            encoded = codec.bounded(codec.encode(self._value, self._type()), "the state")
+            encoded = codec.encode(self._value, self._type())
         except CodecError as error:
             raise CodecError(f"the state can't be stored: {error}", f"state{error.path[1:]}") from error
         return b"" if encoded == self._stored else encoded

@@ -7,7 +7,7 @@ runtime's business). A later entry of one kind and path replaces the earlier; th
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from typing import Any
 
@@ -92,6 +92,7 @@ class Entry(
         "boundary": "y",
         "latest": "l",
         "took": "q",
+        "kept": "w",
     },
 ):
     """The record of one operation. Times are milliseconds since the epoch; 0 is none."""
@@ -107,6 +108,7 @@ class Entry(
     until: int = 0
     typed: msgspec.Raw = NOTHING  # a value in the codec's typed form …
     tagged: msgspec.Raw = NOTHING  # … or in its tagged form
+    kept: str = ""  # the reference of a value that is too large to be here
     error: ErrorRecord | None = None
     failure: Kind | None = None  # how it failed, when that is final
     undoable: bool = False  # the step has a rollback
@@ -139,10 +141,20 @@ class Entry(
             return codec.TAGGED + bytes(self.tagged)
         return b""
 
+    @property
+    def has_value(self) -> bool:
+        """Whether a value is recorded, here or elsewhere."""
+        return bool(self.kept or self.typed or self.tagged)
+
     def value(self, annotation: Any = Any) -> Any:
-        """The recorded value."""
+        """The value that is recorded here."""
         stored = self.stored
         return codec.decode(stored, annotation) if stored else None
+
+
+def elsewhere(entry: Entry, reference: str) -> Entry:
+    """The entry with its value kept elsewhere."""
+    return msgspec.structs.replace(entry, kept=reference, typed=NOTHING, tagged=NOTHING)
 
 
 def with_value(entry: Entry, stored: bytes) -> Entry:
@@ -167,12 +179,28 @@ def unpack(data: bytes) -> list[Entry]:
     return _decoder.decode(zlib.decompress(data)) if data else []
 
 
+def _nowhere(reference: str) -> bytes:
+    raise LookupError(f"this history does not know where '{reference}' is kept")
+
+
 class History:
     """The entries of one execution, for one replay of it."""
 
-    __slots__ = ("_boundary", "_next_order", "cause", "divergence", "input", "operations", "output", "rollbacks")
+    __slots__ = (
+        "_boundary",
+        "_next_order",
+        "cause",
+        "divergence",
+        "fetch",
+        "input",
+        "operations",
+        "output",
+        "rollbacks",
+    )
 
-    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+    def __init__(self, entries: Iterable[Entry] = (), fetch: Callable[[str], bytes] = _nowhere) -> None:
+        """`fetch` finds the values that are kept elsewhere."""
+        self.fetch = fetch
         self.input: Entry | None = None
         self.cause: Entry | None = None
         self.divergence: Entry | None = None
@@ -183,6 +211,12 @@ class History:
         self._boundary = 0
         for entry in entries:
             self.record(entry)
+
+    def value(self, entry: Entry, annotation: Any = Any) -> Any:
+        """The recorded value of an entry, wherever it is kept."""
+        if not entry.kept:
+            return entry.value(annotation)
+        return codec.decode(self.fetch(entry.kept), annotation)
 
     def record(self, entry: Entry) -> None:
         """Take an entry in; a later one of the same kind and path replaces the earlier."""

@@ -46,6 +46,7 @@ class Sent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     queue: str
     number: int
     body: msgspec.Raw = NOTHING  # in the codec's tagged form
+    kept: str = ""  # the reference of a body that is too large to be here
     sent: int = 0
 
     @property
@@ -92,9 +93,16 @@ class Queue(_Declared["B", "R"]):
 class Message(_Bodied["T_co"]):
     """A message that the workflow has taken; nobody will get it again."""
 
-    __slots__ = ("_annotation", "_complete", "_sent", "id", "queue")
+    __slots__ = ("_annotation", "_complete", "_fetch", "_sent", "id", "queue")
 
-    def __init__(self, sent: Sent, annotation: Any, complete: Callable[[object], None] | None) -> None:
+    def __init__(
+        self,
+        sent: Sent,
+        annotation: Any,
+        fetch: Callable[[str], bytes],
+        complete: Callable[[object], None] | None,
+    ) -> None:
+        self._fetch = fetch
         self.id = sent.id
         self.queue = sent.queue
         self._sent = sent
@@ -104,12 +112,12 @@ class Message(_Bodied["T_co"]):
     @property
     def body(self) -> T_co:
         """What was sent, as the type that was asked for; raises InvalidInput that names the field when it does not fit."""
-        body: T_co = body_of(self._sent, self._annotation)
+        body: T_co = body_of(self._sent, self._annotation, self._fetch)
         return body
 
     def check(self) -> None:
         """Raise InvalidInput when the body does not fit."""
-        body_of(self._sent, self._annotation)
+        body_of(self._sent, self._annotation, self._fetch)
 
     @property
     def sent_at(self) -> datetime:
@@ -128,9 +136,9 @@ class Message(_Bodied["T_co"]):
         return f"<message {self.id} on {self.queue}>"
 
 
-def body_of(sent: Sent, annotation: Any) -> Any:
+def body_of(sent: Sent, annotation: Any, fetch: Callable[[str], bytes]) -> Any:
     """A message's body as the type that the receiver asked for."""
-    value = codec.decode(codec.TAGGED + bytes(sent.body))
+    value = codec.decode(fetch(sent.kept) if sent.kept else codec.TAGGED + bytes(sent.body))
     if annotation is None:
         return value
     try:

@@ -49,28 +49,27 @@ def act(
 
 def stored_state(ports: Ports, head: Head) -> bytes:
     """The document of a head as stored."""
-    return ports.store.kept(head.execution_id, head.state_at) if head.state_at else head.state
+    return ports.values.kept(head.execution_id, head.state_at) if head.state_at else head.state
 
 
 def _committed(ports: Ports, head: Head, document: Document) -> bool:
     """Write the changed document; False when a step or another action came in between."""
-    state = document.changes()
+    state = ports.values.checked(document.changes(), "the state")
     if not state:
         return True
     if head.terminal:
         raise InvalidState(f"execution '{head.execution_id}' is {head.status}: its state can't be changed any more")
     state_at = ""
     if len(state) > STATE_LIMIT:
-        state_at = f"state#action#{ports.nonces()}"
-        ports.store.keep(head.execution_id, state_at, state)
+        state_at = ports.values.keep(head.execution_id, f"state#action#{ports.nonces()}", state)
         state = b""
     answer = ports.store.update(protocol.act(head, state, state_at, ports.clock.now()))
     if isinstance(answer, Head):
         if head.state_at:
-            ports.store.drop(head.execution_id, [head.state_at])
+            ports.values.drop(head.execution_id, [head.state_at])
         return True
     if answer.head is None:
         raise ExecutionNotFound(f"there is no execution '{head.execution_id}' any more")
     if state_at:
-        ports.store.drop(head.execution_id, [state_at])
+        ports.values.drop(head.execution_id, [state_at])
     return False

@@ -23,6 +23,7 @@ class Application:
     relay: Relay
     dead_letters: DeadLetters
     sweeper: Sweeper
+    ports: Ports
     store: Store
     queue: Queue
     clock: Clock
@@ -38,6 +39,7 @@ def assemble(settings: Settings, ports: Ports, registry: Registry) -> Applicatio
         relay=Relay(ports.queue),
         dead_letters=DeadLetters(ports, registry),
         sweeper=Sweeper(ports),
+        ports=ports,
         store=ports.store,
         queue=ports.queue,
         clock=ports.clock,

@@ -16,7 +16,7 @@ from durable.engine.step import Access
 from durable.errors import CodecError, DurableError, ErrorInfo, Kind
 from durable.runtime.bodies import Body, Raised, Returned, TimedOut
 from durable.runtime.claimed import WriteRefused
-from durable.runtime.ports import Put
+from durable.runtime.ports import Put, Values
 from durable.runtime.reach import Reach
 
 
@@ -71,6 +71,7 @@ class Attempt:
     number: int  # from 1
     retry: Retry
     limit: float  # seconds
+    values: Values
 
     def run(
         self,
@@ -108,11 +109,11 @@ class Attempt:
     def _returned(self, value: Any, document: Document, reach: Reach) -> Result:
         try:
             stored = b"" if self.annotation is None else codec.encode(value, self.annotation)
-            codec.bounded(stored, f"the result of {self.what}")
+            self.values.checked(stored, f"the result of {self.what}")
         except CodecError as error:
             return FailedForGood("critical", described(error), self._state(document))
         try:
-            return Completed(stored, document.changes(), reach.writes, reach.foreign)
+            return Completed(stored, self._changes(document), reach.writes, reach.foreign)
         except CodecError as error:
             return FailedForGood("critical", described(error), b"")
 
@@ -142,9 +143,12 @@ class Attempt:
             return FailedForGood("critical", described(error), state, running)
         return Retrying(info, wait, state, running)
 
+    def _changes(self, document: Document) -> bytes:
+        return self.values.checked(document.changes(), "the state")
+
     def _state(self, document: Document) -> bytes:
         """What a failed attempt left of the document: it stays (S8); what can't be stored is left out."""
         try:
-            return document.changes()
+            return self._changes(document)
         except CodecError:
             return b""

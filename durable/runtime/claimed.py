@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Any
 
 from msgspec import json
 
 from durable.engine.codec import MAX_VALUE
-from durable.engine.history import Entry, EntryKind, History, unpack
+from durable.engine.history import Entry, EntryKind, History, elsewhere, unpack
 from durable.engine.interrupts import Fault, Interrupt, LeaseLost
 from durable.engine.messages import Sent, message_key, reply_key
 from durable.errors import DurableError, StoreError
@@ -22,6 +23,7 @@ from durable.runtime.memory import SegmentCache, number_of
 from durable.runtime.ports import Blocked, Ports, Put, Segment
 from durable.runtime.protocol import Plan
 from durable.runtime.sizes import STATE_LIMIT
+from durable.runtime.vault import INLINE
 
 logger = logging.getLogger("durable.runtime")
 
@@ -65,7 +67,7 @@ class Claimed:
         self._layout = Layout(self._sealed(), unpack(head.tail), head.tail, head.segments)
         self._state: bytes | None = None if head.state_at else head.state
         sealed = [entry for segment in self._layout.chain for entry in unpack(segment.entries)]
-        self.history = History([*sealed, *self._layout.tail])
+        self.history = History([*sealed, *self._layout.tail], self._fetch)
         self._noted: list[Entry] = []
         self.pressing = False  # what is noted must be recorded before a body runs
         self._broken: Interrupt | None = None
@@ -80,7 +82,7 @@ class Claimed:
         """The document as stored; empty before the first change."""
         if self._state is None:
             with machinery():
-                self._state = self._ports.store.kept(self.head.execution_id, self.head.state_at)
+                self._state = self._ports.values.kept(self.head.execution_id, self.head.state_at)
         return self._state
 
     def messages(self, queues: Sequence[str] | None, count: int) -> Sequence[Sent]:
@@ -117,6 +119,7 @@ class Claimed:
     # --- below -----------------------------------------------------------------------------------------------------
 
     def _checkpoint(self, wanted: Wanted, nonce: str) -> Head:
+        wanted = replace(wanted, entries=[self._relieved(entry) for entry in wanted.entries])
         while True:
             before = self.head
             recorded = self._recorded(wanted)
@@ -174,10 +177,27 @@ class Claimed:
             return None, ""
         if len(state) <= STATE_LIMIT:
             return state, ""
-        key = f"state#{self.head.fence}#{self.head.revision}#{self.head.created}"
         with machinery():
-            self._ports.store.keep(self.head.execution_id, key, state)
-        return b"", key
+            return b"", self._ports.values.keep(self.head.execution_id, self._fresh_key("state"), state)
+
+    def _relieved(self, entry: Entry) -> Entry:
+        """The entry, with its value kept elsewhere when it is large (S13)."""
+        if len(entry.stored) <= INLINE or entry.kind is EntryKind.QUEUE:
+            return entry
+        name = sha256(f"{entry.kind}:{entry.path}".encode()).hexdigest()[:16]
+        with machinery():
+            reference = self._ports.values.keep(
+                self.head.execution_id, self._fresh_key(f"payload#{name}"), entry.stored
+            )
+        return elsewhere(entry, reference)
+
+    def _fresh_key(self, prefix: str) -> str:
+        """A key that was never used: what a checkpoint that fails has written stays unnamed, and is not overwritten."""
+        return f"{prefix}#{self.head.fence}#{self.head.revision}#{self.head.created}"
+
+    def _fetch(self, reference: str) -> bytes:
+        with machinery():
+            return self._ports.values.kept(self.head.execution_id, reference)
 
     def _applied(self, before: Head, head: Head, layout: Layout, recorded: Sequence[Entry], state: bytes) -> None:
         for entry in recorded:
@@ -196,15 +216,17 @@ class Claimed:
             for queue, numbers in entry.took.items()
             for number in numbers
         ]
-        if before.state_at and before.state_at != head.state_at:
-            unnamed.append(before.state_at)
-        if unnamed:
-            self._drop(unnamed)
+        values = [before.state_at] if before.state_at and before.state_at != head.state_at else []
+        if unnamed or values:
+            self._drop(unnamed, values)
 
-    def _drop(self, keys: Sequence[str]) -> None:
+    def _drop(self, keys: Sequence[str], values: list[str]) -> None:
         """Delete items that no head names any more; what is left by a crash goes when the execution is purged."""
         try:
-            self._ports.store.drop(self.head.execution_id, keys)
+            if keys:
+                self._ports.store.drop(self.head.execution_id, keys)
+            if values:
+                self._ports.values.drop(self.head.execution_id, values)
         except StoreError as error:
             logger.warning("items that nothing names were left: %s", error, extra={"execution": self.head.execution_id})
 

@@ -8,7 +8,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, overload
 
 from durable.engine import codec
-from durable.engine.history import Entry, EntryKind, pack, with_value
+from durable.engine.codec import MAX_VALUE
+from durable.engine.history import Entry, EntryKind, elsewhere, pack, with_value
 from durable.engine.workflow import Workflow
 from durable.errors import AlreadyStarted, CodecError, ExecutionBusy, ExecutionNotFound, InvalidInput, InvalidName
 from durable.runtime import protocol
@@ -93,7 +94,7 @@ class Client:
         head, segment = self._new(workflow, input, execution_id)
         existing = self._ports.store.create(head, segment)
         if existing is not None and existing.terminal and existing.due <= self._ports.clock.now():
-            if not purge(self._ports.store, existing, self._ports.clock.now()):
+            if not purge(self._ports, existing, self._ports.clock.now()):
                 raise ExecutionBusy(
                     f"execution '{execution_id}' has expired and is being purged: start it again in a while"
                 )
@@ -113,7 +114,7 @@ class Client:
     def _new(self, workflow: Workflow[Any, Any, Any], input: Any, execution_id: str) -> tuple[Head, Segment | None]:
         try:
             stored = codec.encode(input, workflow.input_type if workflow.takes_input else None)
-            codec.bounded(stored, "it")
+            self._ports.values.checked(stored, "it")
         except CodecError as error:
             raise InvalidInput(
                 f"the input of workflow '{workflow.name}' can't be stored: {error}", error.path
@@ -130,12 +131,20 @@ class Client:
             due_shard=shard(execution_id),
             list_key=list_key(workflow.name, execution_id, is_open=True),
             deadline=now + round(workflow.timeout * 1000) if workflow.timeout is not None else 0,
-            tail=pack([with_value(Entry(path="", kind=EntryKind.INPUT, started=now, ended=now), stored)]),
+            tail=pack([self._entry(execution_id, stored, now)]),
         )
         if head_size(head) <= HEAD_LIMIT:
             return head, None
         segment = Segment(f"history#000001#0#{now}", "", head.tail)
         return replace(head, tail=b"", segment=segment.key, segments=1), segment
+
+    def _entry(self, execution_id: str, stored: bytes, now: int) -> Entry:
+        """The first entry of a history: the input, here or, when it is large, elsewhere (S13)."""
+        entry = Entry(path="", kind=EntryKind.INPUT, started=now, ended=now)
+        if len(stored) <= MAX_VALUE:
+            return with_value(entry, stored)
+        key = f"payload#input#{self._ports.nonces()}"
+        return elsewhere(entry, self._ports.values.keep(execution_id, key, stored))
 
 
 def checked_id(execution_id: object) -> str:

@@ -46,7 +46,7 @@ def portions(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
     portion: list[Entry] = []
     size = 0
     for entry in entries:
-        length = len(entry.stored) + len(bytes(entry.memo)) + len(entry.path)
+        length = len(bytes(entry.typed)) + len(bytes(entry.tagged)) + len(bytes(entry.memo)) + len(entry.path)
         if portion and size + length > MAX_SEGMENT:
             yield portion
             portion, size = [], 0

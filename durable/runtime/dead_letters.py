@@ -96,7 +96,7 @@ class DeadLetters:
 
     def _end(self, head: Head) -> Status:
         """How an execution ends whose rollback can't be finished: as its cause says."""
-        cause = read_history(self._ports.store, head)[1].cause
+        cause = read_history(self._ports, head)[1].cause
         cancelled = head.status is Status.CANCELLING or (cause is not None and cause.path == records.CANCELLATION)
         return Status.CANCELLED if cancelled else Status.FAILED
 

@@ -156,6 +156,7 @@ class ForwardDriver:
             number=number,
             retry=call.retry,
             limit=self._budget.limit(call.timeout),
+            values=self._ports.values,
         )
 
         def make(access: Access) -> Step[Any]:

@@ -29,7 +29,7 @@ from durable.runtime import acting, inbox, protocol, wakeups
 from durable.runtime.continuation import continuation_of
 from durable.runtime.head import AT_REST, ENDING, TERMINAL, Head, Status
 from durable.runtime.history_view import HistoryEntry, RollbackOutcome, moment, rollback_outcome, shown
-from durable.runtime.ports import Ports, Store, Update
+from durable.runtime.ports import Ports, Update
 from durable.runtime.registry import Registry
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ class Execution(_Typed["O", "S"]):
         (Q6), ExecutionBusy when the wait is over.
         """
         name = queue.name if isinstance(queue, MessageQueue) else checked_queue(queue)
-        stored = inbox.encoded(body, queue.body if isinstance(queue, MessageQueue) else None, name)
+        stored = inbox.encoded(self._ports, body, queue.body if isinstance(queue, MessageQueue) else None, name)
         head = self._head()
         identity = self._ports.nonces() if message_id is None else checked_message_id(message_id)
         own_id = message_id is not None or self._stable
@@ -286,12 +286,12 @@ class Execution(_Typed["O", "S"]):
         return head
 
     def _read(self) -> tuple[Head, History]:
-        return read_history(self._ports.store, self._head())
+        return read_history(self._ports, self._head())
 
     def _output(self, head: Head, history: History) -> O:
         workflow = self._code(head)
         annotation = workflow.output_type if workflow is not None else Any
-        recorded: Any = history.output.value(annotation) if history.output is not None else None
+        recorded: Any = history.value(history.output, annotation) if history.output is not None else None
         output: O = recorded
         return output
 
@@ -310,7 +310,7 @@ class Execution(_Typed["O", "S"]):
         return self._registry.find(head.workflow, head.version) or self._known
 
     def _result(self, head: Head) -> O:
-        history = read_history(self._ports.store, head)[1]
+        history = read_history(self._ports, head)[1]
         if head.status is Status.COMPLETED:
             return self._output(head, history)
         error = failure_of(head, history) or ErrorInfo(head.status.capitalize(), f"the execution was {head.status}")
@@ -320,22 +320,23 @@ class Execution(_Typed["O", "S"]):
         return f"<execution {self.id}>"
 
 
-def read_history(store: Store, head: Head) -> tuple[Head, History]:
+def read_history(ports: Ports, head: Head) -> tuple[Head, History]:
     """A head and its whole history. A running loop may compact its segments in between: then both are read again."""
     for _ in range(3):
         try:
-            return head, _history(store, head)
+            return head, _history(ports, head)
         except StoreError:
-            again = store.read(head.execution_id)
+            again = ports.store.read(head.execution_id)
             if again is None or again.segment == head.segment:
                 raise
             head = again
-    return head, _history(store, head)
+    return head, _history(ports, head)
 
 
-def _history(store: Store, head: Head) -> History:
-    sealed = store.segments(head, 0) if head.segment else []
-    return History([*(entry for segment in sealed for entry in unpack(segment.entries)), *unpack(head.tail)])
+def _history(ports: Ports, head: Head) -> History:
+    sealed = ports.store.segments(head, 0) if head.segment else []
+    entries = [*(entry for segment in sealed for entry in unpack(segment.entries)), *unpack(head.tail)]
+    return History(entries, partial(ports.values.kept, head.execution_id))
 
 
 def failure_of(head: Head, history: History) -> ErrorInfo | None:

@@ -170,7 +170,7 @@ class Executor:
         output, error = None, None
         try:
             given = claimed.history.input
-            output = workflow(context, given.value(workflow.input_type) if given is not None else None)
+            output = workflow(context, claimed.history.value(given, workflow.input_type) if given is not None else None)
         except (Exception, SystemExit, GeneratorExit) as raised:
             error = raised
         except Interrupt as interrupt:
@@ -207,7 +207,7 @@ class Executor:
             stored = codec.encode(output, workflow.output_type)
         except CodecError as error:
             raise CodecError(f"the workflow's output can't be stored: {error}", error.path) from error
-        codec.bounded(stored, "the workflow's output")
+        self._ports.values.checked(stored, "the workflow's output")
         now = self._ports.clock.now()
         return with_value(Entry(path="", kind=EntryKind.OUTPUT, started=now, ended=now), stored)
 

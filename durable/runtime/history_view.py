@@ -49,10 +49,8 @@ def shown(history: History) -> list[HistoryEntry]:
     """Every operation by start, then every rollback in the order in which it ran."""
     operations = sorted(history.operations.values(), key=lambda entry: entry.order)
     latest = max((entry.order for entry in operations), default=0) + (history.output is not None)
-    return [
-        *(_entry(entry, passed=entry.order < latest) for entry in operations),
-        *map(_entry, history.rollbacks.values()),
-    ]
+    done = [_entry(history, entry, passed=entry.order < latest) for entry in operations]
+    return [*done, *(_entry(history, entry) for entry in history.rollbacks.values())]
 
 
 def rollback_outcome(head: Head, history: History) -> RollbackOutcome:
@@ -77,7 +75,7 @@ def _left(history: History) -> Iterator[str]:
             yield entry.path
 
 
-def _entry(entry: Entry, *, passed: bool = False) -> HistoryEntry:
+def _entry(history: History, entry: Entry, *, passed: bool = False) -> HistoryEntry:
     status, ended = entry.status, entry.ended
     if entry.kind is EntryKind.SLEEP and passed and status is EntryStatus.WAITING:
         status, ended = EntryStatus.COMPLETED, entry.until  # what comes after it shows that it is over
@@ -86,16 +84,16 @@ def _entry(entry: Entry, *, passed: bool = False) -> HistoryEntry:
         kind=str(entry.kind),
         status=str(status),
         attempts=entry.charged,
-        output=REDACTED if entry.sensitive and entry.stored else _value(entry),
+        output=REDACTED if entry.sensitive and entry.has_value else _value(history, entry),
         error=entry.error.info() if entry.error is not None else None,
         started_at=moment(entry.started),
         ended_at=moment(ended) if ended else None,
     )
 
 
-def _value(entry: Entry) -> Any:
+def _value(history: History, entry: Entry) -> Any:
     """The recorded value without its type: whoever reads a history may not have the code."""
     try:
-        return entry.value()
+        return history.value(entry)
     except CodecError as error:
         return f"[{error}]"

@@ -5,12 +5,14 @@ from __future__ import annotations
 import msgspec
 
 from durable.engine import codec
+from durable.engine.history import NOTHING
 from durable.engine.messages import Sent, reply_key
 from durable.errors import CodecError, ExecutionBusy, ExecutionNotFound, InvalidInput, InvalidState
 from durable.runtime import protocol
 from durable.runtime.continuation import continuation_of
 from durable.runtime.head import AT_REST, Head
 from durable.runtime.ports import Ports, Put, Refused
+from durable.runtime.vault import INLINE
 
 TRIES = 20  # sends that meet each other
 
@@ -21,13 +23,16 @@ def send(ports: Ports, head: Head, name: str, body: bytes, message_id: str, *, o
     Raises InvalidState for an execution that has ended (Q6).
     """
     seen: Head | None = head
+    inline, kept = msgspec.Raw(body[1:]), ""
+    if len(body) > INLINE:
+        inline, kept = NOTHING, ports.values.keep(head.execution_id, f"payload#message#{ports.nonces()}", body)
     for _ in range(TRIES):
         if seen is None:
             raise ExecutionNotFound(f"there is no execution '{head.execution_id}'")
         if seen.terminal:
             raise InvalidState(f"execution '{seen.execution_id}' is {seen.status}: it takes no messages any more")
         now = ports.clock.now()
-        sent = Sent(id=message_id, queue=name, number=seen.inbox + 1, body=msgspec.Raw(body[1:]), sent=now)
+        sent = Sent(id=message_id, queue=name, number=seen.inbox + 1, body=inline, kept=kept, sent=now)
         puts = [Put(sent.key, msgspec.json.encode(sent), new=True)]
         if own_id:
             puts.append(Put(f"sent#{message_id}", b"1", new=True))
@@ -45,12 +50,12 @@ def send(ports: Ports, head: Head, name: str, body: bytes, message_id: str, *, o
     raise ExecutionBusy(f"execution '{head.execution_id}' gets messages faster than this one could be sent; try again")
 
 
-def encoded(body: object, annotation: object, name: str) -> bytes:
+def encoded(ports: Ports, body: object, annotation: object, name: str) -> bytes:
     """A message's body for storage; raises InvalidInput that names the field when it does not fit a declared ports.queue."""
     try:
         if annotation is not None:
             codec.check(body, annotation)
-        stored = codec.bounded(codec.encode(body), "it")
+        stored = ports.values.checked(codec.encode(body), "it")
     except CodecError as error:
         raise InvalidInput(f"the message to queue '{name}' can't be stored: {error}", error.path) from error
     return stored

@@ -214,11 +214,44 @@ class Publisher(Protocol):
         """Publish an event; `detail` is JSON."""
 
 
+class Blobs(Protocol):
+    """A bucket for what is too large for the table. Raises StoreError when out of reach."""
+
+    def put(self, key: str, value: bytes) -> None:
+        """Write an object; every later `get` returns it."""
+
+    def get(self, key: str) -> bytes:
+        """An object's bytes."""
+
+    def drop(self, prefix: str) -> None:
+        """Delete every object whose key begins so."""
+
+
+class Values(Protocol):
+    """Where large values are kept: see `durable.runtime.vault.Vault`."""
+
+    def checked(self, stored: bytes, what: str) -> bytes:
+        """The value; raises CodecError when it is too large to be kept."""
+
+    def keep(self, execution_id: str, key: str, stored: bytes) -> str:
+        """Write a value; the reference to it."""
+
+    def kept(self, execution_id: str, reference: str) -> bytes:
+        """The value of a reference."""
+
+    def drop(self, execution_id: str, references: list[str]) -> None:
+        """Delete values that nothing names."""
+
+    def purge(self, execution_id: str) -> None:
+        """Delete what of an execution is not in the table."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ports:
     """All of them, as they are bound in one process."""
 
     store: Store
+    values: Values
     queue: Queue
     clock: Clock
     nonces: Nonces

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from durable.runtime import protocol
 from durable.runtime.head import Head
-from durable.runtime.ports import Store
+from durable.runtime.ports import Ports
 
 
-def purge(store: Store, head: Head, now: int) -> bool:
+def purge(ports: Ports, head: Head, now: int) -> bool:
     """Delete an expired execution; False when another process is at it, or has been.
 
     It is taken first: a slow purger must not delete what a new execution of the same id has written since.
     """
-    taken = store.update(protocol.purge(head, now))
+    taken = ports.store.update(protocol.purge(head, now))
     if not isinstance(taken, Head):
         return False
-    store.purge(taken)
+    ports.values.purge(head.execution_id)
+    ports.store.purge(taken)
     return True

@@ -131,7 +131,7 @@ class Rollback:
         context: Context[Any] = Context(replay, scope, log)
         try:
             given = history.input
-            self._workflow(context, given.value(self._workflow.input_type) if given is not None else None)
+            self._workflow(context, history.value(given, self._workflow.input_type) if given is not None else None)
         except Suspended:
             pass
         except Interrupt:
@@ -245,6 +245,7 @@ class Rollback:
             number=number,
             retry=call.rollback_retry,
             limit=self._budget.limit(call.rollback_timeout),
+            values=self._ports.values,
         )
         fields = {"workflow": head.workflow, "execution": head.execution_id, "step": call.path, "attempt": number}
         log = ExecutionLog({**fields, "rollback": True})
@@ -277,7 +278,7 @@ class Rollback:
             idempotency_key=rollback_key(head.execution_id, head.run, call.path),
             forward_idempotency_key=forward_key(head.execution_id, head.run, call.path),
             forward_attempts=entry.charged if entry is not None else 0,
-            output=entry.value(call.annotation) if entry is not None else None,
+            output=self._claimed.history.value(entry, call.annotation) if entry is not None else None,
             status=undo_status(entry),
             error=entry.error.info() if entry is not None and entry.error is not None else None,
             cause=cause.error.info() if cause is not None and cause.error is not None else records.CANCELLED,

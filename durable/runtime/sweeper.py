@@ -61,7 +61,7 @@ class Sweeper:
         if head is None or head.due != due or due > now:
             return False  # the index lags behind
         if head.terminal:
-            return purge(self._ports.store, head, now)
+            return purge(self._ports, head, now)
         if head.held(now) or head.status in AT_REST:
             return False
         answer = self._ports.store.update(protocol.sweep(head, due, now))

@@ -82,6 +82,7 @@ class Deployment:
                 _client("sqs"),
                 events=_client("events"),
                 scheduler=_client("scheduler"),
+                s3=_client("s3"),
             )
             self._assemble()
             opening.enter_context(tapped(self.traffic.carry))

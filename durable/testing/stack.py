@@ -15,6 +15,7 @@ from durable.testing.template import FUNCTION, Resource, Template
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_events import EventBridgeClient
+    from mypy_boto3_s3 import S3Client
     from mypy_boto3_scheduler import EventBridgeSchedulerClient
     from mypy_boto3_sqs import SQSClient
 
@@ -80,6 +81,7 @@ class Services:
     sqs: SQSClient
     events: EventBridgeClient | None = None
     scheduler: EventBridgeSchedulerClient | None = None
+    s3: S3Client | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +104,15 @@ class Stack:
         *,
         events: EventBridgeClient | None = None,
         scheduler: EventBridgeSchedulerClient | None = None,
+        s3: S3Client | None = None,
         name: str = "durable",
     ) -> Stack:
         """Makes the template's resources through these clients, whatever their endpoint is.
 
-        Buses and schedules without a client for them have a name, and nothing behind it.
+        Buses, schedules and buckets without a client for them have a name, and nothing behind it.
         """
         region = dynamodb.meta.region_name
-        deployment = _Deployment(template, name, region, Services(dynamodb, sqs, events, scheduler))
+        deployment = _Deployment(template, name, region, Services(dynamodb, sqs, events, scheduler, s3))
         deployment.make()
         defined = {definition.id: definition for definition in functions(template, deployment.names)}
         return cls(region, deployment.tables, deployment.queues, defined, deployment.names, tuple(deployment.schedules))
@@ -166,6 +169,7 @@ class _Deployment:
             RULE: self._make_rule,
             SCHEDULE_GROUP: self._make_schedule_group,
             SCHEDULE: self._make_schedule,
+            BUCKET: self._make_bucket,
         }
         waiting = [resource for resource in self._template.resources() if resource.type in makers]
         while waiting:
@@ -179,6 +183,10 @@ class _Deployment:
             if len(blocked) == len(waiting):  # a name that no resource will ever give
                 raise reason
             waiting = blocked
+
+    def _make_bucket(self, resource: Resource) -> None:
+        if self._services.s3 is not None:
+            self._services.s3.create_bucket(Bucket=self.names[resource.id])
 
     def _resolve(self, resource: Resource) -> dict[str, Any]:
         resolved: dict[str, Any] = self._template.intrinsics(self.names).resolve(dict(resource.properties))

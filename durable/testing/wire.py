@@ -88,8 +88,10 @@ def _request(event_name: str, request: AWSPreparedRequest) -> Request:
 
 
 def answer_of(response: AWSResponse) -> Answer:
-    """A response, read."""
-    return Answer(response.status_code, _json(response.content), len(response.content))
+    """A response, read, and rewound: a body that streams is read again by whoever asked for it."""
+    content = response.content
+    response.raw.seek(0)
+    return Answer(response.status_code, _json(content), len(content))
 
 
 def _json(content: bytes) -> Mapping[str, Any]:

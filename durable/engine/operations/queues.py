@@ -88,4 +88,4 @@ def _message(replay: Replay, scope: Scope, path: str, call: Receive, sent: Sent,
             order = replay.history.next_order
             replay.note(Entry(path=reply, kind=EntryKind.REPLY, order=order, started=now, ended=now))
 
-    return Message(sent, call.body, complete if call.completable else None)
+    return Message(sent, call.body, replay.history.fetch, complete if call.completable else None)
