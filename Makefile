@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/ready
 
-.PHONY: setup check format test demo bench lock clean
+.PHONY: setup check check-template format test demo bench lock clean
 
 setup: $(READY)  ## a virtual environment with the locked requirements
 
@@ -14,11 +14,16 @@ $(READY): requirements/dev.txt pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $(READY)
 
-check: $(READY)  ## format, lint, types, layers
+check: $(READY) check-template  ## format, lint, types, layers, templates
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+check-template: $(READY) .venv-sam/ready .venv-checkov/ready  ## the templates: SAM, CloudFormation, and what is not safe
+	SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=us-east-1 .venv-sam/bin/sam validate --lint
+	$(BIN)/cfn-lint template.yaml infra/*.yaml
+	BC_SKIP_MAPPING=TRUE CKV_OFFLINE=1 .venv-checkov/bin/checkov
 
 format: $(READY)
 	$(BIN)/ruff format .
@@ -33,11 +38,20 @@ demo: $(READY)  ## 200 transfers between two banks while workers are killed, the
 bench: $(READY)  ## calls, write units, microseconds and imports
 	$(BIN)/python -m infra.bench
 
+# Tools that can't share an environment with the project, nor with one another: .venv-sam and the like, made on first use.
+.venv-%/ready: requirements/tools-%.txt
+	$(PYTHON) -m venv .venv-$*
+	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/tools-$*.txt
+	touch $@
+
 lock:  ## write the hashed requirements (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --extra testing requirements/dev.in pyproject.toml -o requirements/dev.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header requirements/runtime.in -o requirements/runtime.txt
+	for tool in sam checkov lambda ministack; do \
+	    uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header requirements/tools-$$tool.in -o requirements/tools-$$tool.txt || exit 1; \
+	done
 
 clean:
-	rm -rf $(VENV) .aws-sam .mypy_cache .ruff_cache .hypothesis .demo
+	rm -rf $(VENV) .venv-sam .venv-checkov .venv-lambda .venv-ministack .aws-sam .mypy_cache .ruff_cache .hypothesis .demo
 
 include infra/sam.mk

@@ -323,7 +323,7 @@ def test_every_function_and_the_layer_are_built_by_a_target_of_the_makefile(temp
 def test_logs_are_kept_for_a_limited_time(template: Template) -> None:
     groups = resolved(template, "AWS::Logs::LogGroup")
 
-    assert {f"{name}Log" for name in resolved(template, FUNCTION)} == set(groups)
+    assert {f"{name}Log" for name in resolved(template, FUNCTION)} | {"HttpLog"} == set(groups)
     assert all(group["RetentionInDays"] == 30 for group in groups.values())
 
 
