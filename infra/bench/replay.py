@@ -1,0 +1,84 @@
+"""Microseconds of engine time for a replayed step, and memory over many steps in one process."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from durable.engine import codec
+from durable.engine.context import Context
+from durable.engine.history import Entry, History, pack, unpack, with_value
+from durable.engine.log import ExecutionLog
+from durable.engine.replay import Replay, Scope
+from durable.runtime.rollback import ReplayOnly
+from infra.bench.report import Figure
+
+COUNTS = (100, 1_000, 10_000)
+RUNS = 7
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a measured step returned."""
+
+    id: str
+    amount: int
+
+
+def body(step: object, number: int) -> Result:
+    """Never runs here."""
+    raise AssertionError
+
+
+def figures() -> Iterator[Figure]:
+    """The best of several runs: the machine is shared, and noise only adds."""
+    for count in COUNTS:
+        entries = [_entry(number) for number in range(count)]
+        history = History(entries)
+        best = min(_replay(history, count) for _ in range(RUNS))
+        yield Figure(f"replay, {count:,} steps: a step", best / count * 1e6, "µs", 15)
+        packed = pack(entries)
+        loading = min(_load(packed) for _ in range(RUNS))
+        yield Figure(f"replay, {count:,} steps: loading an entry", loading / count * 1e6, "µs")
+    yield from _memory()
+
+
+def _entry(number: int) -> Entry:
+    path = "work" if number == 0 else f"work#{number + 1}"
+    entry = Entry(path=path, order=number + 1, attempts=1, started=1, ended=2, fingerprint="0123456789abcdef")
+    return with_value(entry, codec.encode(Result("x" * 100, number), Result))
+
+
+def _context(history: History) -> Context[object]:
+    replay = Replay("bench", history, ReplayOnly(5), now=5, created=1)
+    return Context(replay, Scope("", {}), ExecutionLog({}))
+
+
+def _replay(history: History, count: int) -> float:
+    context = _context(history)
+    started = time.perf_counter()
+    for number in range(count):
+        context.step("work", body, number)
+    return time.perf_counter() - started
+
+
+def _load(packed: bytes) -> float:
+    started = time.perf_counter()
+    History(unpack(packed))
+    return time.perf_counter() - started
+
+
+def _memory() -> Iterator[Figure]:
+    """What stays behind in a warm process after replays of 10,000 steps."""
+    history = History([_entry(number) for number in range(10_000)])
+    _replay(history, 10_000)
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    for _ in range(3):
+        _replay(history, 10_000)
+    after, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    yield Figure("memory left by three replays of 10,000 steps", (after - before) / 1024, "KB", 64)
+    yield Figure("memory at most during one", (peak - before) / 1024 / 1024, "MB")
