@@ -279,6 +279,8 @@ class Context(Scoped["S"]):
         `catch` replaces the default list: critical, timeout, exhausted. A plain exception of the block's own code is
         raised: it is a bug. Nothing is undone by catching (F6).
         """
+        if not callable(block):
+            raise InvalidCall(f"block '{name}': the function is not callable: {block!r}. Pass the function itself.")
         return blocks.try_block(self._replay, self._scope, name, lambda scope: block(self._inside(scope), *args), catch)
 
     @overload

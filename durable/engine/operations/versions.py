@@ -27,7 +27,9 @@ def version(replay: Replay, scope: Scope, name: str, latest: int) -> int:
         replay.visit(path, EntryKind.VERSION)
         chosen: int = entry.value(int)
         return chosen
-    chosen = OLDEST if any(within(left, scope.path) for left in replay.unvisited()) else latest
+    if replay.undoing and not replay.behind:
+        replay.suspend()  # it was not recorded, so nothing after it has started
+    chosen = OLDEST if replay.behind else latest
     if not replay.undoing:
         now = replay.driver.now()
         order = replay.history.next_order
@@ -50,7 +52,8 @@ def removed(replay: Replay, scope: Scope, name: str, kind: str) -> None:
     replay.enter(scope)
     path = scope.name(name)
     entry = replay.history.operations.get(path)
-    if entry is not None and entry.kind != kind:
+    recorded = EntryKind.LOOP if kind == "wait_for" else kind
+    if entry is not None and entry.kind != recorded:
         replay.leave(Diverged(HistoryDiverged(path, f"a {entry.kind}", f"a removed {kind}")))
     for left in replay.unvisited():
         if left == path or within(left, path):
