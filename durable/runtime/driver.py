@@ -6,47 +6,34 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from durable.engine.calls import StepCall
-from durable.engine.document import Document
 from durable.engine.history import Entry, EntryKind, EntryStatus
 from durable.engine.interrupts import Suspended
-from durable.engine.keys import forward_key
-from durable.engine.log import ExecutionLog
 from durable.engine.messages import Sent
 from durable.engine.paths import leaf
 from durable.engine.step import Access, Step
 from durable.engine.workflow import Workflow
 from durable.errors import ErrorInfo
 from durable.runtime import records
-from durable.runtime.attempts import Attempt, Completed, Result, Retrying
+from durable.runtime.attempts import Completed, Retrying
 from durable.runtime.budget import Budget
 from durable.runtime.claimed import Claimed, Wanted, WriteRefused
-from durable.runtime.head import Status
-from durable.runtime.ports import Ports, Put, StepEnded
-from durable.runtime.reach import Reach
-from durable.runtime.registry import Registry
+from durable.runtime.head import Head, Status
+from durable.runtime.ports import Ports, Put
+from durable.runtime.runner import Runner, Subject, Task
 
 
 class ForwardDriver:
     """Runs the steps of one invocation; `last` is what remains to be recorded when the user's code has been left."""
 
     def __init__(
-        self,
-        claimed: Claimed,
-        workflow: Workflow[Any, Any, Any],
-        budget: Budget,
-        ports: Ports,
-        registry: Registry,
-        scratch: dict[str, Any],
+        self, claimed: Claimed, workflow: Workflow[Any, Any, Any], budget: Budget, ports: Ports, runner: Runner
     ) -> None:
         self.last: Wanted | None = None  # None: nothing, a verb has taken the lease back
         self._claimed = claimed
         self._workflow = workflow
         self._budget = budget
         self._ports = ports
-        self._registry = registry
-        self._scratch = scratch
-        self._event: StepEnded | None = None  # to be told when it is recorded
-        self._started = 0
+        self._runner = runner
         self._crashed = claimed.head.claims > 1  # an earlier forward claim ended without a checkpoint
 
     # --- the engine's Driver ---------------------------------------------------------------------------------------
@@ -70,10 +57,10 @@ class ForwardDriver:
             self._leave(Status.RUNNING)
         if self._claimed.pressing:
             self._record()
+        task = _task(call, self._claimed.head)
         while True:
             entry = self._marked(call, entry)
-            attempt, result = self._run(call, entry)
-            known = self._known(entry, result)
+            known, result = self._runner.run(task, entry)
             if result.running:
                 self._end_process(known)
             if isinstance(result, Completed) and (result.writes or result.foreign):
@@ -81,8 +68,7 @@ class ForwardDriver:
                     self._record([known], result.state, ran=True, writes=result.writes, foreign=result.foreign)
                     return self._or_leave(known)
                 except WriteRefused as refusal:
-                    result = attempt.refused(refusal, result.state)
-                    known = self._known(entry, result)
+                    known, result = self._runner.refused(refusal, entry, result)
             entry = known
             if not isinstance(result, Retrying):
                 if self._budget.spent():
@@ -96,8 +82,7 @@ class ForwardDriver:
 
     def exhaust(self, call: StepCall, recorded: Entry) -> Entry:
         """Record that crashes used the attempts up (S4)."""
-        entry = records.exhausted(recorded, self._ports.clock.now())
-        self._event = records.event(self._claimed.head, entry, entry.charged, 0.0)
+        entry = self._runner.exhausted(recorded)
         self._record([entry], ran=True)
         return entry
 
@@ -124,14 +109,6 @@ class ForwardDriver:
         head = self._claimed.head
         self._ports.observer.noticed("drift", head.execution_id, head.workflow)
 
-    # --- for the executor ------------------------------------------------------------------------------------------
-
-    def told(self) -> None:
-        """Tell the observer of what has been recorded by now."""
-        if self._event is not None:
-            self._ports.observer.step_ended(self._event)
-        self._event = None
-
     # --- below -----------------------------------------------------------------------------------------------------
 
     def _marked(self, call: StepCall, entry: Entry) -> Entry:
@@ -141,50 +118,6 @@ class ForwardDriver:
         marked = records.marked(entry, self._ports.clock.now(), crashed=self._crashed or entry.crashed)
         self._record(mark=marked)
         return marked
-
-    def _run(self, call: StepCall, entry: Entry) -> tuple[Attempt, Result]:
-        head = self._claimed.head
-        number = records.number_of(entry)
-        key = forward_key(head.execution_id, head.run, call.path)
-        attempt = Attempt(
-            what=f"step '{call.path}'",
-            seed=f"{head.execution_id}:{call.path}",
-            function=call.body,
-            subject="Step",
-            arguments=call.arguments,
-            annotation=call.annotation,
-            number=number,
-            retry=call.retry,
-            limit=self._budget.limit(call.timeout),
-            values=self._ports.values,
-        )
-
-        def make(access: Access) -> Step[Any]:
-            return Step(
-                access,
-                name=leaf(call.path),
-                path=call.path,
-                attempt=number,
-                execution_id=head.execution_id,
-                idempotency_key=key,
-            )
-
-        document = Document(self._claimed.stored_state, self._workflow.state)
-        reach = Reach(self._ports, self._registry, head.execution_id, head.workflow, key)
-        self._ports.observer.body_started(head.execution_id, call.path, number, rollback=False)
-        self._started = self._ports.clock.now()
-        log = ExecutionLog(self._fields(call.path, number))
-        result = attempt.run(make, document, self._scratch, log, reach)
-        self._budget.done += 1
-        return attempt, result
-
-    def _known(self, entry: Entry, result: Result) -> Entry:
-        """The entry after the attempt, and what an observer is told of it once it is recorded."""
-        now = self._ports.clock.now()
-        known = records.after(entry, result, self._started, now)
-        length = (now - self._started) / 1000
-        self._event = records.event(self._claimed.head, known, records.number_of(entry), length)
-        return known
 
     def _or_leave(self, entry: Entry) -> Entry:
         """Go on after what has been recorded, or suspend where this invocation may do no more."""
@@ -223,7 +156,7 @@ class ForwardDriver:
         )
         head = self._claimed.checkpoint(wanted)
         self._crashed = False  # it is accounted for
-        self.told()
+        self._runner.told()
         if head.status is Status.RUNNING:
             return
         if head.lease:  # the verb came after the write, whose answer was lost
@@ -250,6 +183,16 @@ class ForwardDriver:
             self._ports.process.exit()
         raise Suspended
 
-    def _fields(self, path: str, attempt: int) -> Mapping[str, object]:
-        head = self._claimed.head
-        return {"workflow": head.workflow, "execution": head.execution_id, "step": path, "attempt": attempt}
+
+def _task(call: StepCall, head: Head) -> Task:
+    def make(access: Access, number: int, key: str) -> Step[Any]:
+        return Step(
+            access,
+            name=leaf(call.path),
+            path=call.path,
+            attempt=number,
+            execution_id=head.execution_id,
+            idempotency_key=key,
+        )
+
+    return Task(call, call.body, Subject("Step", make), call.retry, call.timeout, call.annotation, rollback=False)

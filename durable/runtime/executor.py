@@ -28,6 +28,7 @@ from durable.runtime.memory import SegmentCache, VarsCache
 from durable.runtime.ports import ExecutionEnded, Ports
 from durable.runtime.registry import Registry
 from durable.runtime.rollback import Rollback
+from durable.runtime.runner import Runner
 
 logger = logging.getLogger("durable.runtime")
 
@@ -120,16 +121,15 @@ class Executor:
         claimed = Claimed(self._ports, self._segments, head)
         self._fullest = max(self._fullest, remaining())
         budget = Budget(self._settings, remaining, self._fullest)
+        scratch = self._vars.of(head.execution_id)
+        runner = Runner(claimed, workflow, budget, self._ports, self._registry, scratch)
         if phase != head.phase or head.status in AT_REST:
-            claimed.checkpoint(
-                Wanted((), Status.RUNNING)
-            )  # a verb came in before the claim's answer: give the lease back
+            # A verb came in before the claim's answer: give the lease back, for the claim was not made for this.
+            claimed.checkpoint(Wanted((), Status.RUNNING))
         elif phase == "rollback":
-            scratch = self._vars.of(head.execution_id)
-            drift = self._drift(workflow)
-            Rollback(claimed, workflow, budget, self._ports, self._registry, scratch, drift).run()
+            Rollback(claimed, workflow, budget, self._ports, runner, self._drift(workflow)).run()
         else:
-            self._forward(claimed, workflow, budget)
+            self._forward(claimed, workflow, budget, runner)
         after = claimed.head
         if after.terminal:
             self._segments.forget(after.execution_id)
@@ -139,11 +139,10 @@ class Executor:
         wakeups.forget(self._ports.queue, head, self._ports.clock.now())  # a message may have ended a long wait
         return Verdict.DELETE
 
-    def _forward(self, claimed: Claimed, workflow: Workflow[Any, Any, Any], budget: Budget) -> None:
+    def _forward(self, claimed: Claimed, workflow: Workflow[Any, Any, Any], budget: Budget, runner: Runner) -> None:
         """Replay and run until the execution suspends or ends, and record how."""
-        scratch = self._vars.of(claimed.head.execution_id)
         while True:
-            driver = ForwardDriver(claimed, workflow, budget, self._ports, self._registry, scratch)
+            driver = ForwardDriver(claimed, workflow, budget, self._ports, runner)
             wanted = self._run(claimed, workflow, driver)
             if wanted is None:
                 return
@@ -151,7 +150,7 @@ class Executor:
                 claimed.checkpoint(wanted)
             except InboxChanged:
                 continue
-            driver.told()
+            runner.told()
             return
 
     def _run(self, claimed: Claimed, workflow: Workflow[Any, Any, Any], driver: ForwardDriver) -> Wanted | None:

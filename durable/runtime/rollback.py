@@ -1,72 +1,25 @@
-"""Rolls an execution back: the rollbacks of its started steps, one after the other, in reverse order of their starts.
-
-The functions are not stored. The workflow's code is replayed against its history, which hands over each step's rollback
-with its arguments, and stops where the history stops.
-"""
+"""Rolls an execution back: the rollbacks of its started steps, one after the other, in reverse order of their starts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
 
-from durable.engine.calls import StepCall
-from durable.engine.context import Context
-from durable.engine.document import Document
 from durable.engine.history import Entry, EntryKind, EntryStatus
-from durable.engine.interrupts import Diverged, Interrupt, Suspended
-from durable.engine.keys import forward_key, rollback_key
-from durable.engine.log import ExecutionLog
-from durable.engine.messages import Sent
+from durable.engine.interrupts import Diverged, Suspended
+from durable.engine.keys import forward_key
 from durable.engine.paths import leaf
-from durable.engine.replay import Drift, Replay, Scope, Undoable
+from durable.engine.replay import Drift, Undoable
 from durable.engine.step import Access, Undo, UndoStatus
 from durable.engine.workflow import Workflow
-from durable.errors import HistoryDiverged
 from durable.runtime import records
-from durable.runtime.attempts import Attempt, Completed, Result, Retrying
+from durable.runtime.attempts import Completed, Retrying
 from durable.runtime.budget import Budget
 from durable.runtime.claimed import Claimed, Wanted, WriteRefused
 from durable.runtime.head import Status
-from durable.runtime.ports import Ports, StepEnded
-from durable.runtime.reach import Reach
-from durable.runtime.registry import Registry
-
-
-class ReplayOnly:
-    """The engine's Driver of a replay that runs nothing."""
-
-    def __init__(self, now: int) -> None:
-        self._now = now
-
-    def now(self) -> int:
-        """The time of the last forward claim: what was due then was passed then (protocol rule 9)."""
-        return self._now
-
-    def perform(self, call: StepCall, recorded: Entry | None, fingerprint: str) -> Entry:
-        """Nothing runs."""
-        raise Suspended
-
-    def exhaust(self, call: StepCall, recorded: Entry) -> Entry:
-        """Nothing is recorded."""
-        raise Suspended
-
-    def note(self, entry: Entry, *, first: bool = False) -> None:
-        """Nothing is recorded."""
-
-    def park(self, until: int, entry: Entry | None = None) -> NoReturn:
-        """The history stops here."""
-        raise Suspended
-
-    def messages(self, queues: Sequence[str] | None, count: int) -> Sequence[Sent]:
-        """Nothing is taken."""
-        return ()
-
-    def reply(self, message: Sent, response: bytes) -> None:
-        """Nothing is sent."""
-
-    def drifted(self, path: str) -> None:
-        """Arguments are compared in the forward direction."""
+from durable.runtime.ports import Ports
+from durable.runtime.runner import Runner, Subject, Task
+from durable.runtime.undoables import undoables
 
 
 class Rollback:
@@ -78,33 +31,29 @@ class Rollback:
         workflow: Workflow[Any, Any, Any],
         budget: Budget,
         ports: Ports,
-        registry: Registry,
-        scratch: dict[str, Any],
+        runner: Runner,
         drift: Drift,
     ) -> None:
         self._claimed = claimed
         self._workflow = workflow
         self._budget = budget
         self._ports = ports
-        self._registry = registry
-        self._scratch = scratch
+        self._runner = runner
         self._drift: Drift = drift
-        self._event: StepEnded | None = None  # to be told when it is recorded
-        self._started = 0
 
     def run(self) -> None:
         """Run rollbacks until the chain is done, halts, or this invocation may do no more; record how it stands."""
         try:
-            undoables = self._undoables()
+            chain = undoables(self._claimed, self._workflow, self._drift)
         except Diverged as divergence:  # nothing runs against code that does not match (R16)
             found = records.ending(EntryKind.DIVERGENCE, divergence.error, self._ports.clock.now())
             self._claimed.checkpoint(Wanted([found], Status.DIVERGED))
             return
-        settled = self._settled(undoables)
-        if self._halted():
+        settled = self._settled(chain)
+        todo = [undoable for undoable in chain if not self._over(undoable)]
+        if not todo or self._halted():
             self._commit(Wanted(settled, self._end()))
             return
-        todo = [undoable for undoable in undoables if not self._over(undoable)]
         for undoable in todo:
             if not self._budget.allows(undoable.call.rollback_timeout):
                 self._commit(Wanted(settled, Status.ROLLING_BACK))
@@ -112,55 +61,8 @@ class Rollback:
             if not self._roll_back(undoable, settled, last=undoable is todo[-1]):
                 return
             settled = []
-        if not todo:
-            self._commit(Wanted(settled, self._end()))
 
-    # --- what is rolled back ---------------------------------------------------------------------------------------
-
-    def _undoables(self) -> list[Undoable]:
-        """The steps to roll back, latest start first (R4, R5)."""
-        head, history = self._claimed.head, self._claimed.history
-        if head.skip_rollback:
-            return []
-        now = head.claimed or head.created
-        replay = Replay(
-            head.execution_id, history, ReplayOnly(now), now=now, created=head.created, undoing=True, drift=self._drift
-        )
-        log = ExecutionLog({}, lambda: False)
-        scope = Scope("", {})
-        context: Context[Any] = Context(replay, scope, log)
-        try:
-            given = history.input
-            self._workflow(context, history.value(given, self._workflow.input_type) if given is not None else None)
-        except Suspended:
-            pass
-        except Interrupt:
-            raise
-        except (Exception, SystemExit, GeneratorExit):
-            pass  # the failure that brought us here, or one that it led to
-        if isinstance(replay.left, Diverged):  # the code caught it
-            raise replay.left
-        self._check_all_found(replay.undoables)
-        may_have_started = head.claims > 0 and head.status is not Status.ROLLING_BACK
-        boundary = history.boundary  # what started before it is settled business (R14)
-        started = [
-            undoable
-            for undoable in replay.undoables
-            if undoable.order > boundary and (undoable.entry is not None or may_have_started)
-        ]
-        return sorted(started, key=lambda undoable: undoable.order, reverse=True)
-
-    def _check_all_found(self, undoables: list[Undoable]) -> None:
-        found = {undoable.call.path for undoable in undoables}
-        for entry in self._claimed.history.undoable_steps():
-            if entry.path not in found:
-                raise Diverged(
-                    HistoryDiverged(
-                        entry.path, f"a step '{entry.path}' with a rollback", "no such step, or no rollback for it"
-                    )
-                )
-
-    def _settled(self, undoables: list[Undoable]) -> list[Entry]:
+    def _settled(self, chain: list[Undoable]) -> list[Entry]:
         """What the first checkpoint of a rollback records besides: the cause, and the frontier step as unfinished.
 
         That fixes the set: from then on it is read from the history alone (protocol rule 9).
@@ -168,7 +70,7 @@ class Rollback:
         entries = []
         if self._claimed.history.cause is None:
             entries.append(cancellation(self._ports.clock.now()))
-        for undoable in undoables:
+        for undoable in chain:
             if undoable.entry is None:
                 entries.append(
                     Entry(
@@ -202,9 +104,9 @@ class Rollback:
         if entry.until > self._ports.clock.now():
             self._commit(Wanted(settled, Status.ROLLING_BACK, wake=entry.until))
             return False
+        task = self._task(undoable)
         while True:
-            attempt, result = self._run(undoable, entry)
-            known = self._known(entry, result)
+            known, result = self._runner.run(task, entry)
             if result.running:
                 self._end_process([*settled, known])
             if isinstance(result, Completed) and (result.writes or result.foreign):
@@ -213,8 +115,7 @@ class Rollback:
                     self._commit(replace(record, writes=result.writes, foreign=result.foreign))
                     return self._go_on(Wanted((), Status.ROLLING_BACK), last=last)
                 except WriteRefused as refusal:
-                    result = attempt.refused(refusal, result.state)
-                    known = self._known(entry, result)
+                    known, result = self._runner.refused(refusal, entry, result)
             entry, entries, settled = known, [*settled, known], []
             if not isinstance(result, Retrying):
                 halts = entry.status is EntryStatus.FAILED and self._workflow.on_rollback_failure == "halt"
@@ -231,42 +132,13 @@ class Rollback:
         self._commit(replace(wanted, status=self._end() if last else wanted.status, keep=keep))
         return keep
 
-    def _run(self, undoable: Undoable, entry: Entry) -> tuple[Attempt, Result]:
-        head, call = self._claimed.head, undoable.call
+    def _task(self, undoable: Undoable) -> Task:
+        call = undoable.call
         assert call.rollback is not None
-        number = records.number_of(entry)
-        attempt = Attempt(
-            what=f"the rollback of step '{call.path}'",
-            seed=f"{head.execution_id}:rollback:{call.path}",
-            function=call.rollback,
-            subject="Undo",
-            arguments=call.arguments,
-            annotation=None,
-            number=number,
-            retry=call.rollback_retry,
-            limit=self._budget.limit(call.rollback_timeout),
-            values=self._ports.values,
-        )
-        fields = {"workflow": head.workflow, "execution": head.execution_id, "step": call.path, "attempt": number}
-        log = ExecutionLog({**fields, "rollback": True})
-        document = Document(self._claimed.stored_state, self._workflow.state)
-        key = rollback_key(head.execution_id, head.run, call.path)
-        reach = Reach(self._ports, self._registry, head.execution_id, head.workflow, key)
-        self._ports.observer.body_started(head.execution_id, call.path, number, rollback=True)
-        self._started = self._ports.clock.now()
-        result = attempt.run(lambda access: self._undo(access, undoable, number), document, self._scratch, log, reach)
-        self._budget.done += 1
-        return attempt, result
+        subject = Subject("Undo", lambda access, number, key: self._undo(access, undoable, number, key))
+        return Task(call, call.rollback, subject, call.rollback_retry, call.rollback_timeout, None, rollback=True)
 
-    def _known(self, entry: Entry, result: Result) -> Entry:
-        """The entry after the attempt, and what an observer is told of it once it is recorded."""
-        now = self._ports.clock.now()
-        known = records.after(entry, result, self._started, now)
-        length = (now - self._started) / 1000
-        self._event = records.event(self._claimed.head, known, records.number_of(entry), length)
-        return known
-
-    def _undo(self, access: Access, undoable: Undoable, number: int) -> Undo[Any, Any]:
+    def _undo(self, access: Access, undoable: Undoable, number: int, key: str) -> Undo[Any, Any]:
         head, call, entry = self._claimed.head, undoable.call, undoable.entry
         cause = self._claimed.history.cause
         return Undo(
@@ -275,7 +147,7 @@ class Rollback:
             path=call.path,
             attempt=number,
             execution_id=head.execution_id,
-            idempotency_key=rollback_key(head.execution_id, head.run, call.path),
+            idempotency_key=key,
             forward_idempotency_key=forward_key(head.execution_id, head.run, call.path),
             forward_attempts=entry.charged if entry is not None else 0,
             output=self._claimed.history.value(entry, call.annotation) if entry is not None else None,
@@ -288,9 +160,7 @@ class Rollback:
 
     def _commit(self, wanted: Wanted) -> None:
         self._claimed.checkpoint(wanted)
-        if self._event is not None:
-            self._ports.observer.step_ended(self._event)
-        self._event = None
+        self._runner.told()
 
     def _end_process(self, entries: list[Entry]) -> NoReturn:
         """A rollback has outlived its timeout and still runs: record the attempt, and take it down (S4)."""

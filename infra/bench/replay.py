@@ -12,7 +12,7 @@ from durable.engine.context import Context
 from durable.engine.history import Entry, History, pack, unpack, with_value
 from durable.engine.log import ExecutionLog
 from durable.engine.replay import Replay, Scope
-from durable.runtime.rollback import ReplayOnly
+from durable.runtime.undoables import ReplayOnly
 from infra.bench.report import Figure
 
 COUNTS = (100, 1_000, 10_000)
