@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/ready
 
-.PHONY: setup check check-template format test demo bench lock clean
+.PHONY: setup check check-template format test demo bench guarantees lock clean
 
 setup: $(READY)  ## a virtual environment with the locked requirements
 
@@ -32,11 +32,14 @@ format: $(READY)
 test: $(READY)  ## the whole suite, offline
 	$(BIN)/pytest -n 2
 
-demo: $(READY)  ## 200 transfers between two banks while workers are killed, then the audit
-	$(BIN)/python -m infra.demo
+demo: $(READY)  ## 200 transfers between two banks while workers are killed, then the audit; ARGS="--transfers 20 --kills 5"
+	$(BIN)/python -m infra.demo $(ARGS)
 
 bench: $(READY)  ## calls, write units, microseconds and imports
 	$(BIN)/python -m infra.bench
+
+guarantees: $(READY)  ## which tests prove which rule, into docs/guarantees.md
+	$(BIN)/python -m infra.guarantees
 
 # Tools that can't share an environment with the project, nor with one another: .venv-sam and the like, made on first use.
 .venv-%/ready: requirements/tools-%.txt
