@@ -121,3 +121,25 @@ def test_a_call_more_shifts_no_other() -> None:
             outputs.append(execution.output)
 
     assert outputs[0] == outputs[1]
+
+
+def test_chance_shifts_no_identity_and_identity_no_chance() -> None:
+    def apart(ctx: Context) -> tuple[Any, ...]:
+        return str(ctx.uuid()), ctx.random().random()
+
+    def mixed(ctx: Context) -> tuple[Any, ...]:
+        number = ctx.random().random()
+        ctx.random()
+        identity = str(ctx.uuid())
+        ctx.uuid()
+        return identity, number
+
+    outputs = []
+    for deployed in (apart, mixed):
+        code = Code(deployed)
+        with Harness(workflows=[code.workflow]) as durable:
+            execution = durable.start(code.workflow, execution_id="one")
+            durable.run()
+            outputs.append(execution.output)
+
+    assert outputs[0] == outputs[1]

@@ -80,7 +80,7 @@ def test_short_waits_are_made_in_place_and_grow_by_the_factor() -> None:
 @pytest.mark.rule("S1", "S2")
 def test_a_wait_of_more_than_a_second_suspends_the_execution() -> None:
     body = Attempts(failures=4)
-    order = calling(body, retry=Retry(4, backoff_base=1, backoff_max=timedelta(minutes=1), factor=30, jitter=False))
+    order = calling(body, retry=Retry(4, backoff_base=1, backoff_max=timedelta(minutes=1), factor=10, jitter=False))
     with Harness(workflows=[order]) as durable:
         body.durable = durable
         execution = durable.start(order)
@@ -93,7 +93,19 @@ def test_a_wait_of_more_than_a_second_suspends_the_execution() -> None:
         durable.run()
 
         assert (execution.status, execution.output) == ("completed", 5)
-        assert body.began == [(1, 0), (1, 1_000), (2, 31_000), (3, 91_000), (4, 151_000)]
+        assert body.began == [(1, 0), (1, 1_000), (2, 11_000), (3, 71_000), (4, 131_000)]
+
+
+@pytest.mark.rule("S2")
+def test_two_seconds_are_too_long_to_wait_in_place() -> None:
+    body = Attempts(failures=1)
+    order = calling(body, retry=Retry(1, backoff_base=2, jitter=False))
+    with Harness(workflows=[order]) as durable:
+        body.durable = durable
+        durable.start(order)
+        durable.run()
+
+        assert body.began == [(1, 0), (2, 2_000)]
 
 
 @pytest.mark.rule("S2")
