@@ -10,6 +10,8 @@ from durable import Context, Retry, Step, Undo, workflow
 from durable.testing import Harness
 from tests.scenarios import table
 
+pytestmark = pytest.mark.usefixtures("no_sweeper")
+
 ran: list[str] = []
 poisoned: list[Any] = []  # how a body dies
 
@@ -115,27 +117,29 @@ def test_deaths_before_the_body_after_a_sleep_charge_no_attempt(durable: Harness
 
 
 @pytest.mark.rule("S4", "R4")
-def test_the_second_body_of_one_invocation_counts_as_started_too() -> None:
+@pytest.mark.durable(steps_per_invocation=10)
+def test_the_second_body_of_one_invocation_counts_as_started_too(durable: Harness) -> None:
     """H14: a checkpoint that keeps the lease goes on to another body, whose death must leave a trace."""
-    ran.clear()
-    with Harness(workflows=[fails_between, poisoned_step], steps_per_invocation=10) as durable:
-        poisoned[:] = [durable.faults.die]
-        execution = durable.start(fails_between)
-        durable.faults.in_body(2, durable.faults.die)
-        durable.deliver_once()
-        execution.cancel()
-        durable.run()
+    execution = durable.start(fails_between)
+    durable.faults.in_body(2, durable.faults.die)
+    durable.deliver_once()
+    execution.cancel()
+    durable.run()
 
-        assert execution.status == "cancelled"
-        assert ran == ["first 1", "undo second unfinished None 0", "undo first completed None 1"]
+    assert execution.status == "cancelled"
+    assert ran == ["first 1", "undo second unfinished None 0", "undo first completed None 1"]
 
-        ran.clear()
-        execution = durable.start(poisoned_step, 2)
-        durable.run()
 
-        assert execution.status == "failed"
-        assert ran[:4] == ["first 1", "poison 1", "poison 1", "poison 2"]
-        assert ran[4:] == ["undo poison failed ProcessCrashed 2", "undo first completed None 1"]
+@pytest.mark.rule("S4", "R4")
+@pytest.mark.durable(steps_per_invocation=10)
+def test_the_second_body_of_one_invocation_uses_up_its_attempts_too(durable: Harness) -> None:
+    """H14."""
+    poisoned.append(durable.faults.die)
+    execution = durable.start(poisoned_step, 2)
+    durable.run()
+
+    assert (execution.status, ran[:4]) == ("failed", ["first 1", "poison 1", "poison 1", "poison 2"])
+    assert ran[4:] == ["undo poison failed ProcessCrashed 2", "undo first completed None 1"]
 
 
 @pytest.mark.rule("R4")

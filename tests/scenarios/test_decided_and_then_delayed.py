@@ -13,6 +13,8 @@ from durable import Context, Step, Undo, workflow
 from durable.testing import Harness
 from durable.testing.sources.queue import Batch
 
+pytestmark = pytest.mark.usefixtures("no_sweeper")
+
 ran: list[str] = []
 
 
@@ -49,10 +51,6 @@ def taken(durable: Harness) -> Batch:
     return batch
 
 
-def no_sweeper(durable: Harness) -> None:
-    durable.faults.before(1, durable.faults.die, by="Sweeper", times=1_000)
-
-
 def paused_and_about_to_be_deleted(durable: Harness) -> tuple[Any, Batch]:
     """An execution that is paused, and its message, which a worker has decided to delete."""
     execution = durable.start(two_steps)
@@ -66,7 +64,6 @@ def paused_and_about_to_be_deleted(durable: Harness) -> tuple[Any, Batch]:
 @pytest.mark.rule("E3", "E6", "E7")
 def test_a_message_deleted_for_a_pause_is_not_the_one_that_carries_on_after_the_resume(durable: Harness) -> None:
     """H3: resume raises the revision, so nothing can depend on a message that is about to go."""
-    no_sweeper(durable)
     execution, batch = paused_and_about_to_be_deleted(durable)
     execution.resume()
     durable.faults.before(2, durable.faults.die, by="Worker")  # a copy of it, had it claimed, would die holding on
@@ -81,7 +78,6 @@ def test_a_message_deleted_for_a_pause_is_not_the_one_that_carries_on_after_the_
 @pytest.mark.rule("E3", "E6", "R12")
 def test_a_message_deleted_for_a_pause_is_not_the_one_that_carries_on_after_a_cancel(durable: Harness) -> None:
     """H3 again: cancel ends a pause too. A copy rolls back and dies before it sends; its message is deleted behind it."""
-    no_sweeper(durable)
     execution, batch = paused_and_about_to_be_deleted(durable)
     decided = durable.invocations[-1]
     for by in ("client", "TerminalFailure"):
@@ -103,7 +99,6 @@ def test_a_message_deleted_for_a_pause_is_not_the_one_that_carries_on_after_a_ca
 @pytest.mark.rule("E3", "E6")
 def test_a_message_that_came_early_is_held_and_not_replaced(durable: Harness) -> None:
     """H3: an early message that was sent again and deleted could be deleted after a copy of it had claimed."""
-    no_sweeper(durable)
     execution = durable.start(sleeper)
     durable.run(duration=1)
     timer = durable.messages()[0]

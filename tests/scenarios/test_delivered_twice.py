@@ -9,6 +9,8 @@ import pytest
 from durable import Context, Step, workflow
 from durable.testing import Harness
 
+pytestmark = pytest.mark.usefixtures("no_sweeper")
+
 ran: list[str] = []
 
 

@@ -8,6 +8,8 @@ from durable import Context, Step, workflow
 from durable.testing import Harness
 from tests.scenarios import table
 
+pytestmark = pytest.mark.usefixtures("no_sweeper")
+
 ran: list[str] = []
 
 

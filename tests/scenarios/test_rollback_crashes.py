@@ -11,6 +11,8 @@ from durable import Context, Retry, Step, TerminalError, Undo, workflow
 from durable.runtime.history_view import RollbackOutcome
 from durable.testing import Harness
 
+pytestmark = pytest.mark.usefixtures("no_sweeper")
+
 ran: list[str] = []
 dies: dict[str, Any] = {}
 

@@ -12,6 +12,8 @@ from durable.runtime.protocol import LEASE_MARGIN
 from durable.testing import Harness
 from tests.scenarios import table
 
+pytestmark = pytest.mark.usefixtures("no_sweeper")
+
 ran: list[str] = []
 answers: list[Any] = []
 inside: list[Any] = []  # what happens in the middle of the first body, once
@@ -19,9 +21,10 @@ inside: list[Any] = []  # what happens in the middle of the first body, once
 
 def note(step: Step) -> str:
     ran.append(step.path)
+    number = len(ran)
     if inside:
         inside.pop()()
-    return f"{step.path} by attempt {len(ran)}"
+    return f"{step.path} by attempt {number}"
 
 
 @workflow

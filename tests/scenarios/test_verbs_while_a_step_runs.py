@@ -12,6 +12,8 @@ from durable.runtime.history_view import RollbackOutcome
 from durable.testing import Harness
 from tests.scenarios import table
 
+pytestmark = pytest.mark.usefixtures("no_sweeper")
+
 ran: list[str] = []
 
 

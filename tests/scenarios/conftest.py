@@ -1,0 +1,13 @@
+"""What scenarios share."""
+
+from __future__ import annotations
+
+import pytest
+
+from durable.testing import Harness
+
+
+@pytest.fixture
+def no_sweeper(durable: Harness) -> None:
+    """Every sweeper dies: what happens, happens without it. It may make good only what a client or AWS has lost."""
+    durable.faults.before(1, durable.faults.die, by="Sweeper", times=1_000_000)
