@@ -32,7 +32,7 @@ class Point:
 
     kind: Kind
     transfer: str
-    call: str  # an operation of the bank, or `continuation n`
+    call: str  # an operation of the bank, or a continuation
     moment: Moment
 
     def __str__(self) -> str:
@@ -59,9 +59,16 @@ def plan(scenario: Scenario, count: int, seed: int) -> list[Point]:
     return chosen
 
 
-def continuation(revision: int) -> str:
-    """The call that a send is."""
-    return f"continuation {revision}"
+def continuation(number: int) -> str:
+    """The call that a send is: of the first continuation whose revision is at least this, for revisions leave gaps."""
+    return f"continuation {number}"
+
+
+def sends(point: Point, transfer: str, revision: int) -> bool:
+    """Whether the point is at the send of this continuation."""
+    if point.kind is not Kind.SEND or point.transfer != transfer:
+        return False
+    return int(point.call.split()[-1]) <= revision
 
 
 def _points(scenario: Scenario, kind: Kind) -> Iterator[Point]:

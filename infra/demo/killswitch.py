@@ -19,7 +19,7 @@ from typing import Any
 from botocore import handlers
 
 from infra.demo.behaviour import FORWARD, operation
-from infra.demo.kills import Kind, Moment, Point, continuation
+from infra.demo.kills import Kind, Moment, Point, sends
 from infra.demo.reports import Reports
 
 
@@ -54,17 +54,17 @@ class KillSwitch(urllib.request.BaseHandler):
         asked = operation(request.get_method(), request.selector, reverses="reverses" in body)
         if asked is not None:
             kind = Kind.BODY if asked in FORWARD else Kind.ROLLBACK
-            self._reach(Point(kind, self._transfer, asked, moment))
+            point = Point(kind, self._transfer, asked, moment)
+            if point in self._points:
+                self._die_at(point)
 
     def _sending(self, params: Mapping[str, Any], **_: object) -> None:
         message = json.loads(json.loads(params["body"])["MessageBody"])
-        if "revision" in message:
-            call = continuation(message["revision"])
-            self._reach(Point(Kind.SEND, message["execution"], call, Moment.BEFORE))
+        for point in self._points:
+            if sends(point, message.get("execution", ""), message.get("revision", 0)):
+                self._die_at(point)
 
-    def _reach(self, point: Point) -> None:
-        if point not in self._points:
-            return
+    def _die_at(self, point: Point) -> None:
         try:
             (self._directory / f"{point}".replace(" ", "-")).touch(exist_ok=False)
         except FileExistsError:

@@ -41,7 +41,7 @@ from botocore.exceptions import EndpointConnectionError
 keys = {"aws_access_key_id": "k", "aws_secret_access_key": "s", "region_name": "us-east-1"}
 config = Config(retries={"total_max_attempts": 1})
 sqs = boto3.client("sqs", endpoint_url="http://127.0.0.1:9", config=config, **keys)
-for revision in (1, 2):
+for revision in REVISIONS:
     try:
         sqs.send_message(QueueUrl="http://127.0.0.1:9/q", MessageBody=f'{{"execution": "T1", "revision": {revision}}}')
     except EndpointConnectionError:
@@ -92,8 +92,12 @@ def test_a_worker_does_not_die_for_another_transfer(bank_at: Serve, worker: Run)
     assert worker(Point(Kind.BODY, "T2", "debit", Moment.BEFORE), ASKS) == (0, [])
 
 
-def test_a_worker_dies_before_the_send_of_a_continuation(worker: Run) -> None:
-    status, written = worker(Point(Kind.SEND, "T1", continuation(2), Moment.BEFORE), SENDS)
+@pytest.mark.parametrize("sent", [(1, 2), (0, 3)])
+def test_a_worker_dies_before_the_send_of_a_continuation_that_is_late_enough(
+    worker: Run, sent: tuple[int, int]
+) -> None:
+    code = SENDS.replace("REVISIONS", str(sent))
+    status, written = worker(Point(Kind.SEND, "T1", continuation(2), Moment.BEFORE), code)
     assert status == -signal.SIGKILL
     assert written[0] == "sent"
     assert json.loads(written[1])[0] == "kill"
