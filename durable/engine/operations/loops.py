@@ -15,7 +15,7 @@ import msgspec
 from durable.engine import codec
 from durable.engine.history import NOTHING, Entry, EntryKind, EntryStatus, with_value
 from durable.engine.outcomes import Break, Continue
-from durable.engine.paths import iteration
+from durable.engine.paths import iteration, within
 from durable.engine.replay import Replay, Scope
 from durable.errors import InvalidCall
 
@@ -86,6 +86,7 @@ class _Loop:
             replay.last = iteration(self._path, start.number)
             replay.clock = max(replay.clock, start.clock)
             result = self._iterate(start)
+            self._check_reached(start)
             match result:
                 case Break(value):
                     return self._end(start, value)
@@ -114,6 +115,12 @@ class _Loop:
             return self._call.run(inner, codec.decode(start.state))
         finally:
             inner.open = False
+
+    def _check_reached(self, start: Start) -> None:
+        """Nothing that an iteration has recorded may be left out at its end: it could be forgotten unseen (D6)."""
+        scope = iteration(self._path, start.number)
+        if self._replay.behind and any(within(left, scope) for left in self._replay.unvisited()):
+            self._replay.diverge(f"the end of '{scope}'")
 
     def _start(self, number: int, state: Any) -> Start:
         """The state goes through storage at once: an iteration sees what a replay of it would see (D3)."""
