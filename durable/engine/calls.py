@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from durable.engine.durations import Duration, seconds
 from durable.engine.retry import AT_MOST_ONCE_RETRY, ROLLBACK_RETRY, STEP_RETRY, Retry
@@ -15,8 +16,7 @@ Semantics = Literal["at_least_once", "at_most_once"]
 _PASS_IT = "Pass the function, not the result of calling it."
 
 
-@dataclass(frozen=True, slots=True)
-class StepCall:
+class StepCall(Struct, frozen=True):
     """One step as the code asks for it; durations are in seconds."""
 
     path: str

@@ -9,8 +9,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Literal, NoReturn, Protocol
+
+from msgspec import Struct
 
 from durable.engine import paths
 from durable.engine.calls import StepCall
@@ -51,8 +52,7 @@ class Driver(Protocol):
         """The arguments of a recorded step differ from those of its first run (D6)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Undoable:
+class Undoable(Struct, frozen=True):
     """A step that has a rollback and has started, as a replay found it."""
 
     call: StepCall
@@ -60,8 +60,7 @@ class Undoable:
     order: int
 
 
-@dataclass(slots=True)
-class Scope:
+class Scope(Struct):
     """A stretch of code with its own names: the root, a block, an iteration; and the thread that it was given to."""
 
     path: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, TypeVar
+
+from msgspec import Struct
 
 from durable.engine.document import Document
 from durable.engine.log import ExecutionLog
@@ -58,8 +59,7 @@ class Reach(Database, StepQueue, Protocol):
         """Publish an event (S11)."""
 
 
-@dataclass(slots=True)
-class Access:
+class Access(Struct):
     """What a running body can reach, and only while it runs (S7)."""
 
     document: Document

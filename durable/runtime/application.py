@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from durable.runtime.budget import Settings
 from durable.runtime.client import Client
@@ -14,8 +14,7 @@ from durable.runtime.relay import Relay
 from durable.runtime.sweeper import Sweeper
 
 
-@dataclass(frozen=True, slots=True)
-class Application:
+class Application(Struct, frozen=True):
     """What the handlers call."""
 
     client: Client

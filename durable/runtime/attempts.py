@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from durable.engine import codec
 from durable.engine.document import Document
@@ -20,8 +21,7 @@ from durable.runtime.ports import Put, Values
 from durable.runtime.reach import Reach
 
 
-@dataclass(frozen=True, slots=True)
-class Completed:
+class Completed(Struct, frozen=True):
     """The body returned a value that can be stored."""
 
     value: bytes
@@ -31,8 +31,7 @@ class Completed:
     running: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Retrying:
+class Retrying(Struct, frozen=True):
     """The attempt failed, and another follows after `wait` seconds. `running`: its body has not ended (S4)."""
 
     error: ErrorInfo
@@ -41,8 +40,7 @@ class Retrying:
     running: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class FailedForGood:
+class FailedForGood(Struct, frozen=True):
     """The attempt failed, and no other follows. `running`: the body has not ended, so this process must (S4)."""
 
     kind: Kind
@@ -58,8 +56,7 @@ class AttemptTimeout(DurableError):
     """The error that an attempt which ran out of time is recorded with."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(Struct, frozen=True):
     """What is to run, as which attempt, and how its failure is judged."""
 
     what: str  # "step 'charge'", for messages

@@ -6,9 +6,10 @@ import contextvars
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from types import CoroutineType
 from typing import Any
+
+from msgspec import Struct
 
 from durable.engine.interrupts import ProcessEnds
 
@@ -19,22 +20,19 @@ class AttemptTimedOut(BaseException):
     """Raised in the thread of a body that outlives its timeout."""
 
 
-@dataclass(frozen=True, slots=True)
-class Returned:
+class Returned(Struct, frozen=True):
     """The body ended well."""
 
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Raised:
+class Raised(Struct, frozen=True):
     """The body raised."""
 
     error: BaseException
 
 
-@dataclass(frozen=True, slots=True)
-class TimedOut:
+class TimedOut(Struct, frozen=True):
     """The body outlived its timeout; `running`: it has not ended even now, and nothing can make it."""
 
     running: bool

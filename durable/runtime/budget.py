@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from durable.engine.replay import Drift
 from durable.runtime.bodies import GRACE
@@ -12,8 +13,7 @@ ENOUGH = 0.5  # of a whole invocation: with so much left, a body without a timeo
 RECORDING_MARGIN = 1.0  # seconds kept at the end of an invocation, to record an outcome and send the continuation
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """How a deployment runs executions."""
 
     steps: int = 1  # bodies an invocation

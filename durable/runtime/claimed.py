@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
-from msgspec import json
+from msgspec import Struct, json
+from msgspec.structs import replace
 
 from durable.engine.codec import MAX_VALUE
 from durable.engine.history import Entry, EntryKind, History, elsewhere, unpack
@@ -41,8 +41,7 @@ class WriteRefused(DurableError):
         super().__init__(f"write {index + 1} of step.transact was refused: {reason}")
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """What an invocation wants to record, and how the execution is to go on if no verb has come in."""
 
     entries: Sequence[Entry]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, overload
+
+from msgspec.structs import replace
 
 from durable.engine import codec
 from durable.engine.codec import MAX_VALUE

@@ -7,7 +7,8 @@ intact segment as their predecessor. The checkpoint that names the new ones make
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from durable.engine.history import Entry, EntryKind, History, unpack
 from durable.runtime.ports import Segment
@@ -15,8 +16,7 @@ from durable.runtime.ports import Segment
 MAX_SEGMENT = 150_000  # bytes of values that go into one segment together: an item holds 400 KB
 
 
-@dataclass(frozen=True, slots=True)
-class Compacted:
+class Compacted(Struct, frozen=True):
     """What is left of a chain: the intact part of it, and the live entries of the rest."""
 
     intact: Sequence[Segment]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import msgspec
+from msgspec import Struct
 
 from durable.errors import DurableError
 from durable.runtime.head import Head
@@ -31,8 +30,7 @@ class Continuation(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.json.encode(self).decode()
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
+class Delivery(Struct, frozen=True):
     """One delivery of a continuation: what it says, and the message's identity and receipt."""
 
     continuation: Continuation

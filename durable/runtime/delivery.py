@@ -22,8 +22,9 @@ throttling and broken deploys too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, StrEnum, auto
+
+from msgspec import Struct
 
 from durable.runtime.continuation import Delivery
 from durable.runtime.head import AT_REST, FOREVER, Head
@@ -45,8 +46,7 @@ class Action(Enum):
     CLAIM = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Ruling:
+class Ruling(Struct, frozen=True):
     """A row of the table: the action, until when to hold, and the reason, for the log."""
 
     action: Action

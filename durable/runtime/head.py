@@ -7,8 +7,9 @@ kilobyte of the whole item.
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from durable.engine.replay import FOREVER as FOREVER
 
@@ -38,8 +39,7 @@ TERMINAL = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED, Status.
 AT_REST = frozenset({Status.PAUSED, Status.DIVERGED})  # nothing happens until somebody resumes it
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Struct, frozen=True):
     """One execution. Times are milliseconds since the epoch; 0 is none."""
 
     execution_id: str

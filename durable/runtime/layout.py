@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from durable.engine.history import Entry, pack
 from durable.runtime.compaction import compact, forgets, portions
@@ -12,8 +14,7 @@ from durable.runtime.ports import Segment
 from durable.runtime.sizes import HEAD_LIMIT, head_size
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """The chain of sealed segments, oldest first, and the entries of the tail."""
 
     chain: Sequence[Segment]

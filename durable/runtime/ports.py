@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from durable.engine.messages import Sent
 from durable.errors import ErrorInfo
@@ -12,8 +14,7 @@ from durable.runtime.continuation import Continuation
 from durable.runtime.head import Head, Status
 
 
-@dataclass(frozen=True, slots=True)
-class Where:
+class Where(Struct, frozen=True):
     """Conditions on the head; every one that is given must hold."""
 
     status: frozenset[Status] | None = None  # is one of these
@@ -27,8 +28,7 @@ class Where:
     unparked_at: int | None = None  # not parked, or its wake time has come, or a message has
 
 
-@dataclass(frozen=True, slots=True)
-class Update:
+class Update(Struct, frozen=True):
     """One conditional write of a head: `write` sets fields, `add` counts up.
 
     An empty string or bytes is removed, and so is a zero in a field that may be absent (wake, due, skip_rollback,
@@ -37,19 +37,17 @@ class Update:
 
     execution_id: str
     where: Where
-    write: Mapping[str, object] = field(default_factory=dict)
-    add: Mapping[str, int] = field(default_factory=dict)
+    write: Mapping[str, object] = {}
+    add: Mapping[str, int] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Struct, frozen=True):
     """A write whose condition did not hold, with the head as it stands; None when there is no such execution."""
 
     head: Head | None
 
 
-@dataclass(frozen=True, slots=True)
-class Put:
+class Put(Struct, frozen=True):
     """An item of an execution that is written along; None deletes it. `new`: it must not exist yet."""
 
     key: str
@@ -57,16 +55,14 @@ class Put:
     new: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Blocked:
+class Blocked(Struct, frozen=True):
     """A transaction that did nothing, because of a condition that is not the head's: the index of the write, and why."""
 
     index: int  # in the puts, then the writes
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(Struct, frozen=True):
     """Sealed entries: immutable, and naming their predecessor."""
 
     key: str
@@ -163,8 +159,7 @@ class Process(Protocol):
         """End at once, with everything that runs in it; never returns on Lambda."""
 
 
-@dataclass(frozen=True, slots=True)
-class StepEnded:
+class StepEnded(Struct, frozen=True):
     """An attempt of a step or rollback whose outcome is recorded."""
 
     execution_id: str
@@ -177,8 +172,7 @@ class StepEnded:
     error: ErrorInfo | None
 
 
-@dataclass(frozen=True, slots=True)
-class ExecutionEnded:
+class ExecutionEnded(Struct, frozen=True):
     """An execution that reached a terminal status."""
 
     execution_id: str
@@ -246,8 +240,7 @@ class Values(Protocol):
         """Delete what of an execution is not in the table."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ports:
+class Ports(Struct, frozen=True):
     """All of them, as they are bound in one process."""
 
     store: Store

@@ -6,7 +6,7 @@ that it can reach. Change the model first.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from durable.runtime.continuation import Continuation
 from durable.runtime.head import AT_REST, ENDING, FOREVER, FORWARD, TERMINAL, Head, Status, list_key, shard
@@ -19,8 +19,7 @@ PURGE_TIME = 20 * 60_000  # longer than any function runs
 RETENTION = 30 * 86_400_000  # a terminal execution is kept so long
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """What a checkpoint is to record: the history as it then is, and how the execution goes on."""
 
     status: Status

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NoReturn
+
+from msgspec.structs import replace
 
 from durable.engine.history import Entry, EntryKind, EntryStatus
 from durable.engine.interrupts import Diverged, Suspended

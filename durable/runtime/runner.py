@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from durable.engine.calls import StepCall
 from durable.engine.document import Document
@@ -23,16 +24,14 @@ from durable.runtime.reach import Reach
 from durable.runtime.registry import Registry
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(Struct, frozen=True):
     """What a body is given first: a Step or an Undo, made for one attempt."""
 
     kind: str  # Step or Undo, for messages
     make: Callable[[Access, int, str], object]  # of the access, the attempt's number and the idempotency key
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True):
     """A body to run: the step's, or its rollback's."""
 
     call: StepCall

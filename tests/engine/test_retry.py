@@ -27,7 +27,7 @@ def test_the_defaults() -> None:
     assert Retry() == Retry(3, backoff_base=0.1, backoff_max=30.0, factor=2.0, jitter=True, delay=None)
     assert Retry() == STEP_RETRY
     assert Retry(0) == AT_MOST_ONCE_RETRY
-    assert Retry(10, backoff_base=1.0, backoff_max=300.0) == ROLLBACK_RETRY
+    assert Retry(10, backoff_base=1.0, backoff_max=300.0, on_timeout=True) == ROLLBACK_RETRY
 
 
 def test_the_first_wait_is_the_base_and_each_next_is_longer_by_the_factor_up_to_the_max() -> None:

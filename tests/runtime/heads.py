@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from durable.runtime.continuation import Delivery, continuation_of
 from durable.runtime.head import Head, Status

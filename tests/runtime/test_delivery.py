@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from msgspec.structs import replace as changed
 
 from durable.runtime.delivery import Action, Ruling, rule

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from durable.runtime import protocol
 from durable.runtime.continuation import continuation_of
-from durable.runtime.head import ENDING, FOREVER, FORWARD, TERMINAL, Status, shard
+from durable.runtime.head import AT_REST, ENDING, FOREVER, FORWARD, TERMINAL, Status, shard
 from durable.runtime.ports import Update, Where
 from durable.runtime.protocol import RETENTION, STALE, Plan, settled_status
 from tests.runtime.heads import LATER, NOW, RUNNING, head
@@ -154,6 +154,16 @@ def test_a_commit_while_it_is_ending_leaves_the_due_time_alone(status: Status) -
 def test_the_due_time_of_a_running_execution_moves_only_when_it_comes_near(left: int, moves: bool) -> None:
     write = protocol.checkpoint(replace(HELD, due=NOW + left), plan(Status.RUNNING), "nonce", NOW).write
     assert write.get("due") == (NOW + STALE if moves else None)
+
+
+@pytest.mark.rule("R12", "E3")
+@pytest.mark.parametrize("rollback", [True, False])
+def test_a_cancel_ends_every_wait_and_is_due_at_once(rollback: bool) -> None:
+    update = protocol.cancel(head(wake=LATER), NOW, rollback=rollback)
+
+    where = Where(status=FORWARD | AT_REST, revision=5)
+    write = {"status": Status.CANCELLING, "resume_to": "", "revision": 6, "wake": 0, "due": NOW, "due_shard": SHARD}
+    assert update == Update("order-1", where, write | {"skip_rollback": 0 if rollback else 1})
 
 
 @pytest.mark.rule("E7", "E4")

@@ -7,10 +7,10 @@ iterations and at the end, but never past an iteration whose rollbacks a failure
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from durable.engine import codec
 from durable.engine.history import NOTHING, Entry, EntryKind, EntryStatus, with_value
@@ -22,8 +22,7 @@ from durable.errors import InvalidCall
 STATELESS = object()
 
 
-@dataclass(slots=True)
-class Start:
+class Start(Struct):
     """Where an iteration began."""
 
     number: int
@@ -31,8 +30,7 @@ class Start:
     clock: int
 
 
-@dataclass(frozen=True, slots=True)
-class LoopCall:
+class LoopCall(Struct, frozen=True):
     """A loop as the code asks for it."""
 
     name: str

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from durable.engine import codec
 from durable.engine.history import Entry, EntryKind, EntryStatus, with_value
@@ -17,8 +17,7 @@ from durable.errors import InvalidCall
 _decoder = msgspec.json.Decoder(list[Sent])
 
 
-@dataclass(frozen=True, slots=True)
-class Receive:
+class Receive(Struct, frozen=True):
     """A wait as the code asks for it; `queues` None: any queue; `timeout` in milliseconds, None: for ever."""
 
     name: str
