@@ -61,6 +61,27 @@ def test_crashes_and_failures_use_up_the_same_attempts() -> None:
         assert attempts == [1, 2, 2, 3, 4]  # the first crash is in doubt
 
 
+def test_only_the_first_crash_is_in_doubt_even_when_failures_come_between() -> None:
+    bodies: list[int] = []
+
+    def unsteady(step: Step) -> None:
+        bodies.append(step.attempt)
+        if len(bodies) % 2:
+            durable.faults.die()
+        raise OSError("no line")
+
+    @workflow
+    def order(ctx: Context) -> None:
+        ctx.step("unsteady", unsteady, retry=Retry(3, backoff_base=60))
+
+    with Harness(workflows=[order]) as durable:
+        execution = durable.start(order)
+        durable.run()
+
+        assert (execution.status, execution.error.details["attempts"]) == ("failed", 4)
+        assert bodies == [1, 1, 2, 3, 4]
+
+
 def test_a_crash_and_then_success_is_a_success() -> None:
     @workflow
     def order(ctx: Context) -> int:
