@@ -129,6 +129,19 @@ def test_a_dead_letter_of_a_message_that_did_its_work_sends_what_its_owner_did_n
     assert (execution.status, letters(durable), ran) == ("completed", 1, ["first", "second"])
 
 
+@pytest.mark.rule("E6", "E3")
+def test_a_dead_letter_whose_function_dies_before_it_sends_comes_again_and_sends(
+    durable: Harness, no_sweeper: None
+) -> None:
+    """It has taken the place of the message that died: the old one can't come back, and this is known as its own."""
+    execution = durable.start(saga)
+    throttled(durable)
+    durable.faults.before(1, durable.faults.die, operation="SendMessage", by="DeadLetters")
+    durable.run()
+
+    assert (execution.status, letters(durable), ran) == ("completed", 2, ["first", "second"])
+
+
 @pytest.mark.rule("E6", "E4")
 def test_a_dead_letter_that_meets_a_lease_waits_for_it(durable: Harness) -> None:
     """H10: the revision is the same, and yet somebody is at work."""

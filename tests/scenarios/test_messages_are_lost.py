@@ -170,3 +170,21 @@ def test_a_message_that_is_visible_again_before_the_lease_is_over_is_held(durabl
 
     durable.run()
     assert (execution.status, ran) == ("failed", ALL)
+
+
+@pytest.mark.rule("R12", "E3")
+@pytest.mark.parametrize("at_rest", [True, False])
+def test_a_cancel_of_which_no_message_is_left_is_found_by_the_sweeper(durable: Harness, at_rest: bool) -> None:
+    """The verb's own write makes the execution due: a paused one was not, and a sleeping one much later."""
+    execution = durable.start(saga)
+    durable.run(duration=1)
+    if at_rest:
+        execution.pause()
+    durable.faults.before(1, durable.faults.swallow, operation="SendMessage", by="client")
+    durable.faults.before(1, durable.faults.swallow, operation="SendMessage", by="TerminalFailure")
+    start = durable.clock.now()
+    execution.cancel()
+    durable.run()
+
+    assert (execution.status, ran) == ("cancelled", ["first", "undo first"])
+    assert table.head(durable, execution.id).ended - start <= 300_000

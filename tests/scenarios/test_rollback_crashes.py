@@ -33,7 +33,7 @@ def undo(step: Undo[str]) -> None:
 @workflow
 def saga(ctx: Context) -> None:
     ctx.step("first", note, rollback=undo)
-    ctx.step("second", note, rollback=undo, rollback_retry=Retry(0))
+    ctx.step("second", note, rollback=undo, rollback_retry=Retry(1, backoff_base=60, backoff_max=60))
     ctx.step("third", note, rollback=undo)
     ctx.step("fails", refuse)
 
@@ -115,3 +115,20 @@ def test_cancel_in_the_middle_of_a_rollback_runs_nothing_twice(durable: Harness)
 
     assert bodies() == ["third third 1", "second second 1", "first first 1"]
     assert (execution.status, str(execution.error)) == ("failed", "TerminalError: no")
+
+
+@pytest.mark.rule("R4", "R8", "R12")
+def test_a_step_that_may_have_started_is_rolled_back_until_it_is_done(durable: Harness) -> None:
+    """The first checkpoint of the rollback fixes the set: whatever dies later, the doubtful step stays in it."""
+    execution = durable.start(saga)
+    durable.faults.in_body(2, lambda: (execution.cancel(), durable.faults.die()))
+    dies["second"] = closed
+    dies["first"] = durable.faults.die
+    durable.run()
+
+    assert bodies() == ["second None 1", "second None 2", "first first 1", "first first 1"]
+    assert (execution.status, execution.rollback) == ("cancelled", RollbackOutcome("completed"))
+
+
+def closed() -> None:
+    raise ConnectionError("the bank is closed until tomorrow")
