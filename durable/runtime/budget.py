@@ -9,7 +9,7 @@ from msgspec import Struct
 from durable.engine.replay import Drift
 from durable.runtime.bodies import GRACE
 
-ENOUGH = 0.5  # of a whole invocation: with so much left, a body without a timeout of its own may start
+ENOUGH = 0.9  # of a whole invocation: with so much left, a body that may need all of it may start
 RECORDING_MARGIN = 1.0  # seconds kept at the end of an invocation, to record an outcome and send the continuation
 
 
@@ -29,6 +29,7 @@ class Budget:
         self._steps = settings.steps
         self._remaining = remaining
         self._whole = remaining()
+        self._fresh = self._whole >= ENOUGH * fullest
         self._most = max(0.0, fullest - RECORDING_MARGIN - GRACE)
         self._seconds = settings.seconds
         self.inline_wait = settings.inline_wait
@@ -47,8 +48,11 @@ class Budget:
     def allows(self, timeout: float | None) -> bool:
         """Whether a body may start here: only with the time that it may need, or would get in an invocation of its own.
 
-        An attempt that this invocation had to cut short would be charged for what came before it (S4).
+        An attempt that this invocation had to cut short would be charged for what came before it (S4). The first body
+        of a fresh invocation may always start, however long the replay took: it will have no more time elsewhere.
         """
+        if not self.done and self._fresh:
+            return True
         return not (self.done and self.spent()) and self.usable() >= self._needed(timeout)
 
     def _needed(self, timeout: float | None) -> float:
