@@ -68,6 +68,7 @@ class Attempt(Struct, frozen=True):
     number: int  # from 1
     retry: Retry
     limit: float  # seconds
+    cut: bool  # the limit is the invocation's, and shorter than elsewhere
     values: Values
 
     def run(
@@ -127,6 +128,8 @@ class Attempt(Struct, frozen=True):
             AttemptTimeout(f"{self.what} ran longer than its {self.limit:.3g} seconds (attempt {self.number})")
         )
         state = b"" if running else self._state(document)
+        if self.cut:  # not its fault (S4): again, where it has all its time
+            return Retrying(info, 0.0, state, running)
         if not self.retry.on_timeout:
             return FailedForGood("timeout", info, state, running)
         return self._again(info, state, kind="timeout", running=running)

@@ -53,7 +53,7 @@ class ForwardDriver:
             sensitive=call.sensitive,
         )
         self._expire([entry] if self._crashed else [])
-        if not self._budget.allows(call.timeout):
+        if not self._budget.allows(call.timeout, once=call.at_most_once):
             self._leave(Status.RUNNING)
         if self._claimed.pressing:
             self._record()

@@ -74,7 +74,7 @@ class Executor:
         phase = continuation.phase
         for _ in range(TRIES):
             now = self._ports.clock.now()
-            lease = now + round(remaining() * 1000) + protocol.LEASE_MARGIN
+            lease = now + round((remaining() + self._settings.lease_margin) * 1000)
             answer = self._ports.store.update(
                 protocol.claim(continuation, phase, delivery.message_id, nonce, now, lease)
             )

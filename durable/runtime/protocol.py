@@ -14,7 +14,6 @@ from durable.runtime.ports import Update, Where
 
 STALE = 5 * 60_000  # a running execution of which nothing was heard for so long is looked at by the sweeper
 REFRESH = 2 * 60_000  # the due time is moved when less than this is left: an index write costs as much as a checkpoint
-LEASE_MARGIN = 10_000  # the lease outlives the invocation by this much: clocks differ
 PURGE_TIME = 20 * 60_000  # longer than any function runs
 RETENTION = 30 * 86_400_000  # a terminal execution is kept so long
 

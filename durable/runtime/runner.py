@@ -86,6 +86,7 @@ class Runner:
             number=number,
             retry=task.retry,
             limit=self._budget.limit(task.timeout),
+            cut=self._budget.cuts(task.timeout) and not task.call.at_most_once,
             values=self._ports.values,
         )
         fields = {"workflow": head.workflow, "execution": head.execution_id, "step": path, "attempt": number}

@@ -14,7 +14,6 @@ from typing import Any, Self
 import boto3
 
 from durable.aws.clock import SystemClock
-from durable.runtime import protocol
 from durable.testing.definitions import FunctionDefinition, functions
 from durable.testing.functions import DeployedFunction
 from durable.testing.invocations import Invocation
@@ -65,7 +64,6 @@ class Lambda:
     """Invokes the deployed functions in this process, and stops the process at a function's deadline as Lambda does."""
 
     def __init__(self, deployment: Deployment) -> None:
-        protocol.LEASE_MARGIN = LEASE_MARGIN // timedelta(milliseconds=1)
         template = Template.load()
         self.clock = SystemClock()
         self._functions = {
@@ -101,7 +99,10 @@ class Lambda:
 
 
 def _hurried(definition: FunctionDefinition) -> FunctionDefinition:
-    return replace(definition, timeout=WORKER_TIMEOUT) if definition.id == "Worker" else definition
+    if definition.id != "Worker":
+        return definition
+    margin = {"DURABLE_LEASE_MARGIN": f"{LEASE_MARGIN.total_seconds():g}"}
+    return replace(definition, timeout=WORKER_TIMEOUT, environment={**definition.environment, **margin})
 
 
 def environment(aws: str, bank: str) -> dict[str, str]:

@@ -8,7 +8,7 @@ import boto3
 import pytest
 
 from durable import Context, Step, workflow
-from durable.runtime.protocol import LEASE_MARGIN
+from durable.runtime.budget import LEASE_MARGIN
 from durable.testing import Harness
 from tests.scenarios import table
 
@@ -48,7 +48,7 @@ def test_a_lease_outlives_the_deadline_of_its_invocation(durable: Harness) -> No
     durable.faults.in_body(1, lambda: leases.append(table.head(durable, execution.id).lease))
     durable.deliver_once()
 
-    assert leases == [durable.invocations[0].deadline + LEASE_MARGIN]
+    assert leases == [durable.invocations[0].deadline + round(LEASE_MARGIN * 1000)]
 
 
 def overtaken(durable: Harness) -> Any:
