@@ -138,16 +138,23 @@ def test_a_retry_that_waits_is_part_of_the_history_too() -> None:
         assert (execution.status, execution.output) == ("completed", "charged")
 
 
+def book_instead(ctx: Context) -> None:
+    ctx.step("book", lambda step: "booked", rollback=undo)
+    raise ValueError("sold out")
+
+
+def without_the_rollback(ctx: Context) -> None:
+    ctx.step("reserve", lambda step: "reserved")
+    raise ValueError("sold out")
+
+
 @pytest.mark.rule("R16")
-def test_code_that_changed_before_the_rollback_is_not_rolled_back_with() -> None:
+@pytest.mark.parametrize("changed", [book_instead, without_the_rollback, raises_early])
+def test_code_that_changed_before_the_rollback_is_not_rolled_back_with(changed: Callable[[Context], Any]) -> None:
     undone.clear()
 
     def fails(ctx: Context) -> None:
         ctx.step("reserve", lambda step: "reserved", rollback=undo)
-        raise ValueError("sold out")
-
-    def changed(ctx: Context) -> None:
-        ctx.step("book", lambda step: "booked", rollback=undo)
         raise ValueError("sold out")
 
     code = Code(fails)
@@ -159,7 +166,7 @@ def test_code_that_changed_before_the_rollback_is_not_rolled_back_with() -> None
 
         code.deployed = changed
         durable.run()
-        assert (execution.status, undone) == ("diverged", [])
+        assert (execution.status, execution.error.details["path"], undone) == ("diverged", "reserve", [])
 
         code.deployed = fails
         execution.resume()

@@ -7,7 +7,18 @@ from typing import Any
 
 import pytest
 
-from durable import Context, ErrorInfo, Retry, RollbackError, Step, StepFailed, TerminalError, workflow
+from durable import (
+    CodecError,
+    Context,
+    ErrorInfo,
+    InvalidCall,
+    Retry,
+    RollbackError,
+    Step,
+    StepFailed,
+    TerminalError,
+    workflow,
+)
 from durable.testing import Harness
 
 START = 1_893_456_000_000  # of the harness's clock
@@ -197,6 +208,8 @@ def test_a_delay_that_raises_fails_the_step_for_good(delay: Any, error: ErrorInf
     ("error", "kind", "attempts"),
     [
         (TerminalError("closed account"), "critical", 1),
+        (CodecError("no such class"), "critical", 1),
+        (InvalidCall("not like that"), "critical", 1),
         (RollbackError("fraud"), "rollback", 1),
         (OSError("no line"), "exhausted", 3),
         (SystemExit(2), "exhausted", 3),
@@ -219,5 +232,5 @@ def test_the_kind_of_a_failure_says_why_no_attempt_follows(error: BaseException,
 
         assert (execution.status, bodies, undone) == ("failed", list(range(1, attempts + 1)), ["failed"])
         assert execution.error == ErrorInfo(
-            type(error).__name__, str(error), {"step": "call", "kind": kind, "attempts": attempts}
+            type(error).__name__, str(error), {**vars(error), "step": "call", "kind": kind, "attempts": attempts}
         )
