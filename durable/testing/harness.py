@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -45,13 +47,13 @@ class Harness(Client):
         *,
         workflows: Iterable[Any] | None = None,
         steps_per_invocation: int = 1,
-        transport: Literal["sqs", "eventbridge"] = "sqs",
+        transport: Literal["sqs", "eventbridge"] | None = None,
         start: datetime | None = None,
         template: Path | str | None = None,
         parameters: Mapping[str, Any] | None = None,
     ) -> None:
         """Workflows None: all of handler/workflows/. The template: the nearest `template.yaml`; parameters override its."""
-        chosen = {} if transport == "sqs" else {"Transport": transport}
+        chosen = {"Transport": transport or os.environ.get("DURABLE_TEST_TRANSPORT", "sqs")}
         loaded = Template.load(template, {**chosen, **(parameters or {})})
         self._workflows = None if workflows is None else list(workflows)
         self._wiring = _wiring(loaded)
@@ -65,10 +67,12 @@ class Harness(Client):
         self.application: Any = None  # the one of this process: what a caller outside Lambda has
 
     def __enter__(self) -> Self:
-        self._deployment.__enter__()
-        if self._wiring is not None:
-            self.application = self._build(self._deployment.functions[WORKER].environment)
-            self.__dict__.update(vars(self.application.client))  # which makes the harness a client
+        with ExitStack() as opening:  # a deployment that can't be built leaves nothing behind
+            opening.enter_context(self._deployment)
+            if self._wiring is not None:
+                self.application = self._build(self._deployment.functions[WORKER].environment)
+                self.__dict__.update(vars(self.application.client))  # which makes the harness a client
+            opening.pop_all()
         return self
 
     def __exit__(

@@ -75,8 +75,8 @@ def test_an_input_that_can_not_be_stored_is_refused() -> None:
         with pytest.raises(InvalidInput, match="can't be stored") as raised:
             durable.start(anything, {"handler": object()})
         assert raised.value.path == "$.handler"
-        with pytest.raises(InvalidInput, match=r"at most 300,000 can be stored"):
-            durable.start(anything, "x" * 300_001)
+        with pytest.raises(InvalidInput, match=r"at most 64,000,000 can be stored"):
+            durable.start(anything, "x" * 64_000_001)
 
 
 def test_a_bad_id_is_refused() -> None:
@@ -173,5 +173,11 @@ def test_two_workflows_of_one_name_and_version_are_refused() -> None:
     def another(ctx: Context) -> None:
         """Has the name of the first."""
 
-    with pytest.raises(DuplicateWorkflow, match=r"(?s)'order'.*test_bad_starts\.py:\d+.*test_bad_starts\.py:\d+"):
-        Harness(workflows=[order, another]).__enter__()
+    both = r"(?s)'order'.*test_bad_starts\.py:\d+.*test_bad_starts\.py:\d+"
+    with pytest.raises(DuplicateWorkflow, match=both), Harness(workflows=[order, another]):
+        raise AssertionError("such a deployment is never entered")
+
+    with Harness(workflows=[nothing]) as durable:  # and leaves nothing behind
+        execution = durable.start(nothing)
+        durable.run()
+        assert execution.output == "nothing"
