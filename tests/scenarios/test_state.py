@@ -176,13 +176,13 @@ def unstorable(step: Step) -> None:
 
 
 def oversize(step: Step) -> None:
-    step.state["text"] = "x" * 400_000
+    step.state["text"] = "x" * 64_000_000
 
 
 @pytest.mark.rule("S12", "R13")
 @pytest.mark.parametrize(
     ("body", "why"),
-    [(unstorable, "the state can't be stored: "), (oversize, "the state is 400,0")],
+    [(unstorable, "the state can't be stored: "), (oversize, "the state is 64,000,0")],
 )
 def test_a_document_that_can_not_be_stored_fails_the_step_for_good_and_rolls_back(body, why: str) -> None:
     undone: list[tuple[str, str]] = []

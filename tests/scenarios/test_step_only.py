@@ -47,6 +47,11 @@ def test_anything_else_is_an_ordinary_attribute_error() -> None:
 USES: dict[str, Callable[[Any], Any]] = {
     "state": lambda step: step.state,
     "vars": lambda step: step.vars,
+    "db": lambda step: step.db,
+    "client": lambda step: step.client,
+    "queue": lambda step: step.queue,
+    "publish": lambda step: step.publish("charged", {}),
+    "transact": lambda step: step.transact(),
     "remaining": lambda step: step.remaining(),
 }
 
