@@ -44,7 +44,7 @@ class Faults:
     durable.faults.after(1, durable.faults.die, operation="UpdateItem")      applied, but its answer never seen
     durable.faults.after(1, durable.faults.lose_answer, by="Worker")         so botocore's own retry repeats the call
     durable.faults.before(1, durable.faults.refuse("TransactionConflictException"), operation="UpdateItem")
-    durable.faults.before(2, durable.faults.swallow, operation="SendMessage")  accepted, and never delivered
+    durable.faults.before(2, durable.faults.swallow, operation=durable.sending)  accepted, and never delivered
     durable.faults.in_body(2, durable.faults.die)                            as the second body begins
 
     An action is any callable: it may deliver another message, send a signal, advance the clock.
@@ -109,8 +109,10 @@ class Faults:
 
     @staticmethod
     def swallow() -> NoReturn:
-        """A SendMessage is answered as if it had worked; the message is lost."""
-        raise Answered(200, {"MessageId": "00000000-0000-0000-0000-000000000000", "MD5OfMessageBody": ""})
+        """A SendMessage or PutEvents is answered as if it had worked; what was sent is lost."""
+        identity = "00000000-0000-0000-0000-000000000000"
+        message = {"MessageId": identity, "MD5OfMessageBody": ""}
+        raise Answered(200, message | {"FailedEntryCount": 0, "Entries": [{"EventId": identity}]})
 
     # --- occasions --------------------------------------------------------------------------------------------------
 

@@ -28,6 +28,7 @@ from durable.testing.sources.timers import Timer
 from durable.testing.stack import Stack
 from durable.testing.template import FUNCTION, Template
 
+TRANSPORT = "DURABLE_TEST_TRANSPORT"  # of harnesses that choose none: a whole suite can be run on either
 CONTINUATIONS = "ContinuationQueue"
 WORKER = "Worker"
 _MOST_SWEEPS = 1_000  # one after the other, with no other invocation between
@@ -52,8 +53,13 @@ class Harness(Client):
         template: Path | str | None = None,
         parameters: Mapping[str, Any] | None = None,
     ) -> None:
-        """Workflows None: all of handler/workflows/. The template: the nearest `template.yaml`; parameters override its."""
-        chosen = {"Transport": transport or os.environ.get("DURABLE_TEST_TRANSPORT", "sqs")}
+        """Workflows None: all of handler/workflows/. The template: the nearest `template.yaml`; parameters override its.
+
+        Transport None: that of the environment's DURABLE_TEST_TRANSPORT, by default sqs.
+        """
+        carrier = transport or os.environ.get(TRANSPORT, "sqs")
+        chosen = {} if carrier == "sqs" else {"Transport": carrier}
+        self.sending = "SendMessage" if carrier == "sqs" else "PutEvents"  # the operation that sends a continuation
         loaded = Template.load(template, {**chosen, **(parameters or {})})
         self._workflows = None if workflows is None else list(workflows)
         self._wiring = _wiring(loaded)

@@ -69,7 +69,7 @@ class Permissions:
                 queue = self._stack.queue_of(str(request.parameters.get("QueueUrl", "")))
                 if queue is not None:
                     yield f"sqs:{request.operation.removesuffix('Batch')}", queue.arn
-            case "events":
+            case "eventbridge":
                 for entry in request.parameters.get("Entries", ()):
                     bus = entry.get("EventBusName", "default")
                     yield (

@@ -25,7 +25,7 @@ Carry = Callable[["Request", Send], "AWSResponse"]
 class Request:
     """One HTTP attempt."""
 
-    service: str  # dynamodb, sqs, events …, as botocore's event names have it
+    service: str  # dynamodb, sqs, eventbridge …, as botocore's event names have it
     operation: str  # botocore's name
     parameters: Mapping[str, Any]  # as on the wire: binary values are base64
     size: int  # bytes of the body

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote, urlsplit
-from zoneinfo import ZoneInfo
 
 from durable.errors import ConfigurationError
 from durable.runtime.ports import Clock
-from durable.testing.clock import milliseconds
-from durable.testing.definitions import rate
+from durable.testing.sources.recurrence import After, recurrence
 from durable.testing.stack import Queue
 from durable.testing.wire import Answer, Request
 
@@ -31,10 +29,11 @@ class Timer:
     group: str
     name: str
     moment: int  # when, in milliseconds since the epoch
-    every: timedelta | None  # None: once
+    once: bool
     target: str  # ARN of a queue
     input: str
     deleted: bool  # by itself, once it has fired for the last time
+    after: After = field(repr=False, compare=False)
 
 
 @dataclass(slots=True)
@@ -49,16 +48,21 @@ class Timers:
     _timers: dict[Name, Timer] = field(default_factory=dict)
 
     def add(self, name: Name, settings: Mapping[str, Any]) -> None:
-        """A schedule was made, with these settings of CreateSchedule."""
-        target = settings["Target"]
-        moment, every = self._times(settings)
+        """A schedule was made, with these settings of CreateSchedule. One of the past fires at once."""
+        expression, target = settings["ScheduleExpression"], settings["Target"]
+        now, once = self.clock.now(), expression.startswith("at(")
+        after = recurrence(expression, settings.get("ScheduleExpressionTimezone", "UTC"), now)
+        moment = after(now - 1)
+        if moment is None and not once:
+            return
         self._timers[name] = Timer(
             *name,
-            moment,
-            every,
+            now if moment is None else moment,
+            once,
             target["Arn"],
             target.get("Input", "{}"),
             settings.get("ActionAfterCompletion") == "DELETE",
+            after,
         )
 
     def after(self, request: Request, answer: Answer) -> None:
@@ -77,11 +81,11 @@ class Timers:
 
     def next(self) -> int | None:
         """When the next of those fires that fire once."""
-        return next((timer.moment for timer in self.pending() if timer.every is None), None)
+        return next((timer.moment for timer in self.pending() if timer.once), None)
 
     def ticks(self) -> list[int]:
         """When those fire next that fire again and again, on which nothing rests."""
-        return [timer.moment for timer in self.pending() if timer.every is not None]
+        return [timer.moment for timer in self.pending() if not timer.once]
 
     def fire(self) -> None:
         """Fires what is due."""
@@ -99,23 +103,13 @@ class Timers:
                 f"the schedule {timer.name} delivers to {timer.target}, which is no queue of the template."
             )
         self.sqs.send_message(QueueUrl=queue.url, MessageBody=_filled(timer))
-        if timer.every is not None:
-            self._timers[timer.group, timer.name] = replace(
-                timer, moment=timer.moment + timer.every // timedelta(milliseconds=1)
-            )
+        following = timer.after(timer.moment)
+        if following is not None:
+            self._timers[timer.group, timer.name] = replace(timer, moment=following)
             return
         del self._timers[timer.group, timer.name]
         if timer.deleted:
             self.scheduler.delete_schedule(GroupName=timer.group, Name=timer.name)
-
-    def _times(self, settings: Mapping[str, Any]) -> tuple[int, timedelta | None]:
-        """When a schedule fires first, and how often then."""
-        expression = settings["ScheduleExpression"]
-        if expression.startswith("at("):
-            local = datetime.fromisoformat(expression.removeprefix("at(").removesuffix(")"))
-            zone = ZoneInfo(settings.get("ScheduleExpressionTimezone", "UTC"))
-            return milliseconds(local.replace(tzinfo=zone)), None
-        return self.clock.now(), rate(expression)  # without a start date it begins at once
 
 
 def schedule_of(request: Request) -> Name:
