@@ -11,7 +11,7 @@ from tests.handler.workflows import ping
 
 @pytest.mark.rule("E3")
 def test_an_execution_whose_message_was_lost_is_brought_back(durable: Harness) -> None:
-    durable.faults.before(1, durable.faults.swallow, operation="SendMessage", by="client")
+    durable.faults.before(1, durable.faults.swallow, operation=durable.sending, by="client")
     execution = durable.start(ping, execution_id="order-1")
     durable.run(duration=60)
     assert execution.status == "pending"

@@ -50,7 +50,7 @@ def test_a_recorded_event_sends_the_continuation_that_rolls_back(
 
 @pytest.mark.rule("R3")
 def test_from_the_first_record_that_fails_on_all_come_back(durable: Harness, recorded: Callable[[str], Any]) -> None:
-    durable.faults.before(2, durable.faults.refuse("AccessDenied"), operation="SendMessage")
+    durable.faults.before(2, durable.faults.refuse("AccessDenied"), operation=durable.sending)
     answer = durable.invoke("TerminalFailure", failing(recorded, "a", "b", "c")).answer
     assert answer == {"batchItemFailures": [{"itemIdentifier": "101"}]}
     assert [body["execution"] for body in bodies(durable)] == ["a"]

@@ -27,12 +27,13 @@ COMPLETE = {
 }
 
 
-def test_the_environment_of_the_template_is_enough(durable: Harness) -> None:
-    environment = durable.stack.environment("Worker")
+def test_the_environment_of_the_template_is_enough() -> None:
+    with Harness(workflows=[], transport="sqs") as durable:
+        environment, queues = durable.stack.environment("Worker"), durable.stack.queues
     assert Configuration.read(environment) == Configuration(
         table="durable-Table",
-        queue_url=durable.stack.queues["ContinuationQueue"].url,
-        rejected_url=durable.stack.queues["RejectedQueue"].url,
+        queue_url=queues["ContinuationQueue"].url,
+        rejected_url=queues["RejectedQueue"].url,
         settings=Settings(steps=1, seconds=None, inline_wait=1.0, drift="off"),
         service="durable",
         namespace="Durable",
@@ -41,8 +42,8 @@ def test_the_environment_of_the_template_is_enough(durable: Harness) -> None:
         schedules=Schedules(
             group="durable",
             role="arn:aws:iam::123456789012:role/durable-ScheduleRole",
-            queue=durable.stack.queues["ContinuationQueue"].arn,
-            rejected=durable.stack.queues["RejectedQueue"].arn,
+            queue=queues["ContinuationQueue"].arn,
+            rejected=queues["RejectedQueue"].arn,
         ),
         bucket="durable-payloadbucket",
     )

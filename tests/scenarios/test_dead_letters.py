@@ -123,7 +123,7 @@ def test_a_dead_letter_of_a_message_that_did_its_work_sends_what_its_owner_did_n
     durable.faults.before(1, durable.faults.die, by="Sweeper", times=1_000)
     execution = durable.start(saga)
     throttled(durable, RECEIVES - 1)
-    durable.faults.before(1, durable.faults.die, operation="SendMessage", by="Worker")
+    durable.faults.before(1, durable.faults.die, operation=durable.sending, by="Worker")
     durable.run()
 
     assert (execution.status, letters(durable), ran) == ("completed", 1, ["first", "second"])

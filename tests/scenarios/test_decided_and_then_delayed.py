@@ -81,10 +81,10 @@ def test_a_message_deleted_for_a_pause_is_not_the_one_that_carries_on_after_a_ca
     execution, batch = paused_and_about_to_be_deleted(durable)
     decided = durable.invocations[-1]
     for by in ("client", "TerminalFailure"):
-        durable.faults.before(1, durable.faults.swallow, operation="SendMessage", by=by)
+        durable.faults.before(1, durable.faults.swallow, operation=durable.sending, by=by)
     execution.cancel()
     durable.deliver_once()  # the stream's trigger
-    durable.faults.before(1, durable.faults.die, operation="SendMessage", by="Worker")
+    durable.faults.before(1, durable.faults.die, operation=durable.sending, by="Worker")
 
     copy = batch.invoke()
     assert copy.answer == {"batchItemFailures": []}

@@ -81,7 +81,7 @@ def test_a_copy_of_the_message_that_was_used_up_sends_what_its_dead_owner_did_no
     execution = durable.start(two_steps)
     batch = durable.take()
     assert batch is not None
-    durable.faults.before(1, durable.faults.die, operation="SendMessage", by="Worker")
+    durable.faults.before(1, durable.faults.die, operation=durable.sending, by="Worker")
     for _ in range(received - 1):
         durable.faults.in_body(1, batch.deliver)
 

@@ -60,7 +60,7 @@ def test_a_checkpoint_whose_answer_was_lost_is_written_once(durable: Harness) ->
 
 @pytest.mark.rule("E3")
 def test_a_continuation_whose_answer_was_lost_is_sent_twice_and_works_once(durable: Harness) -> None:
-    durable.faults.after(1, durable.faults.lose_answer, operation="SendMessage", by="Worker")
+    durable.faults.after(1, durable.faults.lose_answer, operation=durable.sending, by="Worker")
 
     execution = durable.start(two_steps)
     durable.run()

@@ -110,7 +110,7 @@ def test_a_cancel_whose_client_dies_before_it_sends_is_triggered_too(durable: Ha
     """H18: the write is all that a client must have done."""
     execution = durable.start(fails)
     durable.deliver_once()
-    durable.faults.before(1, durable.faults.swallow, operation="SendMessage", by="client")
+    durable.faults.before(1, durable.faults.swallow, operation=durable.sending, by="client")
     durable.faults.before(1, durable.faults.die, by="Sweeper", times=1_000)
     execution.cancel()
     batch = durable.take()  # the execution's own continuation
