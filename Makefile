@@ -1,10 +1,12 @@
 # The commands of the project. `make check` and `make test` are what CI runs; each sets itself up.
 PYTHON ?= python3
+PYTHONS ?= python3.11 python3.12 python3.13 python3.14
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/ready
+SAM    := SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=us-east-1 .venv-sam/bin/sam
 
-.PHONY: setup check check-template format test demo bench guarantees lock clean
+.PHONY: setup check check-template format test test-all demo bench guarantees lock clean
 
 setup: $(READY)  ## a virtual environment with the locked requirements
 
@@ -21,7 +23,7 @@ check: $(READY) check-template  ## format, lint, types, layers, templates
 	$(BIN)/lint-imports
 
 check-template: $(READY) .venv-sam/ready .venv-checkov/ready  ## the templates: SAM, CloudFormation, and what is not safe
-	SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=us-east-1 .venv-sam/bin/sam validate --lint
+	$(SAM) validate --lint
 	$(BIN)/cfn-lint template.yaml infra/*.yaml
 	BC_SKIP_MAPPING=TRUE CKV_OFFLINE=1 .venv-checkov/bin/checkov
 
@@ -31,6 +33,27 @@ format: $(READY)
 
 test: $(READY)  ## the whole suite, offline
 	$(BIN)/pytest -n 2
+
+test-all: $(READY)  ## the suite on every Python that is installed, and the scenarios over EventBridge
+	for python in $(PYTHONS); do \
+	    $$python -c "" 2>/dev/null || continue; \
+	    echo "== $$($$python --version)"; \
+	    $$python -m venv .venv-test && \
+	    .venv-test/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt && \
+	    .venv-test/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . && \
+	    .venv-test/bin/pytest -n 2 || exit 1; \
+	    rm -rf .venv-test; \
+	done
+	DURABLE_TEST_TRANSPORT=eventbridge $(BIN)/pytest -n 2 tests/scenarios
+
+build: .venv-sam/ready  ## what a deployment uploads, in .aws-sam/build
+	$(SAM) build
+
+test-deploy: $(READY) build .venv-lambda/ready .venv-ministack/ready  ## what is built, under Lambda's runtime and deployed for real
+	$(BIN)/pytest -m deploy -n 2 --dist loadfile tests/deploy
+
+deploy-local: $(READY) build .venv-ministack/ready  ## the whole stack on this machine; ARGS=--stop ends it
+	$(BIN)/python -m infra.local $(ARGS)
 
 demo: $(READY)  ## 200 transfers between two banks while workers are killed, then the audit; ARGS="--transfers 20 --kills 5"
 	$(BIN)/python -m infra.demo $(ARGS)
