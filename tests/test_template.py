@@ -189,7 +189,7 @@ def test_the_table_keeps_its_data_and_shows_both_images(template: Template) -> N
 
 
 @pytest.mark.parametrize("transport", ["sqs", "eventbridge"])
-def test_no_policy_has_a_wildcard_but_for_the_names_of_schedules_which_are_hashes(transport: str) -> None:
+def test_no_policy_has_a_wildcard_but_for_names_of_schedules_and_payloads(transport: str) -> None:
     template = Template.load(ROOT / "template.yaml", {"Transport": transport, "KmsKeyArn": KEY})
     wild = [
         (role, statement["Action"], text)
@@ -200,10 +200,15 @@ def test_no_policy_has_a_wildcard_but_for_the_names_of_schedules_which_are_hashe
 
     schedules = "arn:<AWS::Partition>:scheduler:<AWS::Region>:<AWS::AccountId>:schedule/<ScheduleGroup>/*"
     both = ["scheduler:CreateSchedule", "scheduler:DeleteSchedule"]
+    objects = "<PayloadBucket.Arn>/*"
     assert wild == [
         ("WorkerRole", both, schedules),
+        ("WorkerRole", ["s3:PutObject", "s3:GetObject", "s3:DeleteObject"], objects),
         ("ApiRole", both, schedules),
+        ("ApiRole", ["s3:PutObject", "s3:GetObject", "s3:DeleteObject"], objects),
+        ("StartRole", ["s3:PutObject", "s3:DeleteObject"], objects),
         ("DeadLettersRole", ["scheduler:CreateSchedule"], schedules),
+        ("SweeperRole", ["s3:DeleteObject"], objects),
     ]
 
 

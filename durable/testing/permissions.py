@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import product
 from typing import Any
+from urllib.parse import urlsplit
 
 from durable.engine.interrupts import ProcessEnds
 from durable.testing.intrinsics import NO_VALUE, Intrinsics, Unresolved
@@ -34,7 +35,7 @@ class NotPermitted(ProcessEnds):
 class Permissions:
     """The grants of the functions whose roles stand in the template; the calls of others are not checked.
 
-    Checked are the calls to DynamoDB, SQS, EventBridge and its Scheduler: what the library itself makes.
+    Checked are the calls to DynamoDB, SQS, EventBridge, its Scheduler and S3: what the library itself makes.
     """
 
     def __init__(self, template: Template, stack: Stack) -> None:
@@ -82,6 +83,15 @@ class Permissions:
                 yield f"scheduler:{request.operation}", arn
                 if "Target" in request.parameters:
                     yield "iam:PassRole", request.parameters["Target"]["RoleArn"]
+            case "s3":
+                bucket, _, key = bucket_and_key(request.url).partition("/")
+                match request.operation:
+                    case "ListObjectsV2":
+                        yield "s3:ListBucket", f"arn:aws:s3:::{bucket}"
+                    case "DeleteObjects":  # of keys that the body names
+                        yield "s3:DeleteObject", f"arn:aws:s3:::{bucket}/keys"
+                    case operation:
+                        yield f"s3:{operation}", f"arn:aws:s3:::{bucket}/{key}"
 
     def _of_table(self, operation: str, parameters: Mapping[str, Any]) -> Iterator[Grant]:
         if "TransactItems" in parameters:
@@ -98,6 +108,13 @@ class Permissions:
     def _on(self, action: str, table: str, index: str = "") -> Iterator[Grant]:
         if table in self._tables:  # a table of the test's own is the test's own business
             yield action, self._tables[table] + index
+
+
+def bucket_and_key(url: str) -> str:
+    """`bucket/key` of a call to S3, which has the bucket in the host, or in the path."""
+    address = urlsplit(url)
+    bucket, found, _ = (address.hostname or "").partition(".s3.")
+    return f"{bucket}{address.path}" if found else address.path.lstrip("/")
 
 
 def _allows(grant: Grant, action: str, resource: str) -> bool:

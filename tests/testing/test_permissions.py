@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import boto3
 import pytest
 
 from durable.testing.harness import Harness
@@ -102,3 +103,62 @@ def test_what_was_used_of_a_role_is_known(shop: Harness, behave: dict[str, Any])
     assert shop.permissions.used == {
         "Worker": {("dynamodb:PutItem", "arn:aws:dynamodb:us-east-1:123456789012:table/durable-Table")}
     }
+
+
+@pytest.mark.parametrize(
+    ("function", "call", "needed"),
+    [
+        (
+            "Start",
+            lambda: boto3.client("scheduler").delete_schedule(Name="one", GroupName="durable"),
+            "scheduler:DeleteSchedule on arn:aws:scheduler:us-east-1:123456789012:schedule/durable/one",
+        ),
+        (
+            "Worker",
+            lambda: boto3.client("scheduler").delete_schedule(Name="one", GroupName="other"),
+            "scheduler:DeleteSchedule on arn:aws:scheduler:us-east-1:123456789012:schedule/other/one",
+        ),
+        (
+            "Sweeper",
+            lambda: boto3.client("events").put_events(
+                Entries=[{"EventBusName": "durable", "Source": "a", "DetailType": "b", "Detail": "{}"}]
+            ),
+            "events:PutEvents on arn:aws:events:us-east-1:123456789012:event-bus/durable",
+        ),
+        (
+            "TerminalFailure",
+            lambda: boto3.client("s3").get_object(Bucket="durable-payloadbucket", Key="order-1/a b"),
+            "s3:GetObject on arn:aws:s3:::durable-payloadbucket/order-1/a%20b",
+        ),
+        (
+            "Start",
+            lambda: boto3.client("s3").list_objects_v2(Bucket="somebody-elses"),
+            "s3:ListBucket on arn:aws:s3:::somebody-elses",
+        ),
+        (
+            "DeadLetters",
+            lambda: boto3.client("s3").delete_objects(
+                Bucket="durable-payloadbucket", Delete={"Objects": [{"Key": "a"}]}
+            ),
+            "s3:DeleteObject on arn:aws:s3:::durable-payloadbucket/",
+        ),
+        (
+            "Worker",
+            lambda: boto3.client("scheduler").create_schedule(
+                Name="one",
+                GroupName="durable",
+                ScheduleExpression="rate(1 day)",
+                FlexibleTimeWindow={"Mode": "OFF"},
+                Target={"Arn": "arn:queue", "RoleArn": "arn:aws:iam::123456789012:role/admin"},
+            ),
+            "iam:PassRole on arn:aws:iam::123456789012:role/admin",
+        ),
+    ],
+)
+def test_a_call_to_any_service_that_the_role_does_not_allow_does_not_pass(
+    monkeypatch: pytest.MonkeyPatch, function: str, call: Callable[[], object], needed: str
+) -> None:
+    with Harness(workflows=[], transport="sqs") as durable:
+        monkeypatch.setattr(durable.stack.functions[function].handler, lambda event, context: call())
+        with pytest.raises(NotPermitted, match=f"the function {function} called {needed}"):
+            durable.invoke(function, {})

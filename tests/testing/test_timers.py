@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import boto3
 import pytest
@@ -13,7 +12,6 @@ import pytest
 from durable.errors import ConfigurationError
 from durable.testing import Harness
 from durable.testing.clock import milliseconds
-from durable.testing.permissions import NotPermitted
 from durable.testing.sources.recurrence import recurrence
 
 START = datetime(2030, 1, 1, tzinfo=UTC)
@@ -25,7 +23,7 @@ def durable() -> Iterator[Harness]:
         yield harness
 
 
-def schedule(durable: Harness, expression: str, *, queue: str = "RejectedQueue", **settings: Any) -> None:
+def schedule(durable: Harness, expression: str, *, queue: str = "RejectedQueue", **settings: object) -> None:
     target = {"Arn": durable.stack.queues[queue].arn, "RoleArn": durable.stack.names["ScheduleRole.Arn"], "Input": "{}"}
     boto3.client("scheduler").create_schedule(
         **{
@@ -138,7 +136,7 @@ def test_an_expression_that_is_not_understood_is_told(expression: str, reason: s
         recurrence(expression, "UTC", 0)
 
 
-# --- rules, and who may do what --------------------------------------------------------------------------------------
+# --- rules -----------------------------------------------------------------------------------------------------------
 
 
 def test_a_rule_delivers_the_part_at_its_input_path_and_the_pump_knows_of_it() -> None:
@@ -151,45 +149,3 @@ def test_a_rule_delivers_the_part_at_its_input_path_and_the_pump_knows_of_it() -
         assert (json.loads(message.body), durable.sent) == ({"a": [1, {"b": None}]}, [message])
         durable.run()
         assert durable.messages() == []  # rejected: it is no continuation
-
-
-@pytest.mark.parametrize(
-    ("function", "call", "needed"),
-    [
-        (
-            "Start",
-            lambda: boto3.client("scheduler").delete_schedule(Name="one", GroupName="durable"),
-            "scheduler:DeleteSchedule on arn:aws:scheduler:us-east-1:123456789012:schedule/durable/one",
-        ),
-        (
-            "Worker",
-            lambda: boto3.client("scheduler").delete_schedule(Name="one", GroupName="other"),
-            "scheduler:DeleteSchedule on arn:aws:scheduler:us-east-1:123456789012:schedule/other/one",
-        ),
-        (
-            "Sweeper",
-            lambda: boto3.client("events").put_events(
-                Entries=[{"EventBusName": "durable", "Source": "a", "DetailType": "b", "Detail": "{}"}]
-            ),
-            "events:PutEvents on arn:aws:events:us-east-1:123456789012:event-bus/durable",
-        ),
-        (
-            "Worker",
-            lambda: boto3.client("scheduler").create_schedule(
-                Name="one",
-                GroupName="durable",
-                ScheduleExpression="rate(1 day)",
-                FlexibleTimeWindow={"Mode": "OFF"},
-                Target={"Arn": "arn:queue", "RoleArn": "arn:aws:iam::123456789012:role/admin"},
-            ),
-            "iam:PassRole on arn:aws:iam::123456789012:role/admin",
-        ),
-    ],
-)
-def test_a_call_that_the_role_does_not_allow_does_not_pass(
-    durable: Harness, monkeypatch: pytest.MonkeyPatch, function: str, call: Any, needed: str
-) -> None:
-    definition = durable.stack.functions[function]
-    monkeypatch.setattr(f"{definition.handler}", lambda event, context: call())
-    with pytest.raises(NotPermitted, match=f"the function {function} called {needed}"):
-        durable.invoke(function, {})
