@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from durable.engine.durations import Duration, seconds
 from durable.engine.messages import Message, Queue, checked_queue
 from durable.engine.operations.queues import Receive, receive
 from durable.engine.replay import Replay, Scope
-from durable.errors import InvalidCall, QueueTimeout
+from durable.errors import InvalidCall, QueueTimeout, StepOnly
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -118,6 +118,15 @@ class ContextQueue:
         if not isinstance(count, int) or isinstance(count, bool) or count < 1:
             raise InvalidCall(f"queue wait '{name}': count is a whole number from 1, not {count!r}")
         return receive(self._replay, self._scope, _call(name, queues, body, count, timeout, completable))
+
+    if not TYPE_CHECKING:
+
+        def send(self, *_arguments: Any, **_named: Any) -> NoReturn:
+            """Sending is an effect: it belongs into a step (S7)."""
+            raise StepOnly(
+                "ctx.queue.send does not exist: sending is only available inside a running step. Use step.queue.send for "
+                "this execution, or step.client for another."
+            )
 
 
 def _call(

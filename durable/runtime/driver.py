@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
+from msgspec.structs import replace
+
 from durable.engine.calls import StepCall
 from durable.engine.history import Entry, EntryKind, EntryStatus
 from durable.engine.interrupts import Suspended
@@ -44,17 +46,18 @@ class ForwardDriver:
 
     def perform(self, call: StepCall, recorded: Entry | None, fingerprint: str) -> Entry:
         """Run attempts until the outcome is final, the budget is spent, or a retry is too far off to wait in place."""
-        entry = recorded or Entry(
+        reached = recorded or Entry(
             path=call.path,
             order=self._claimed.history.next_order,
             status=EntryStatus.UNFINISHED,
-            undoable=call.rollback is not None,
             fingerprint=fingerprint,
             sensitive=call.sensitive,
         )
+        entry = replace(reached, undoable=call.rollback is not None)
         self._expire([entry] if self._crashed else [])
         if not self._budget.allows(call.timeout, once=call.at_most_once):
-            self._leave(Status.RUNNING)
+            # Recorded as reached and not as started: what the code has logged on its way here is not written again.
+            self._leave(Status.RUNNING, [entry if self._crashed else reached])
         if self._claimed.pressing:
             self._record()
         task = _task(call, self._claimed.head)
@@ -72,11 +75,11 @@ class ForwardDriver:
             entry = known
             if not isinstance(result, Retrying):
                 if self._budget.spent():
-                    self._leave(Status.RUNNING, [entry], result.state)
+                    self._leave(Status.RUNNING, [entry], result.state, ran=True)
                 self._record([entry], result.state, ran=True)
                 return entry
             if not self._budget.can_wait(result.wait, call.timeout):
-                self._leave(Status.WAITING, [entry], result.state, wake=self._no_later(entry.until))
+                self._leave(Status.WAITING, [entry], result.state, wake=self._no_later(entry.until), ran=True)
             self._record([entry], result.state, ran=True)
             self._ports.clock.sleep(result.wait)
 
@@ -165,10 +168,17 @@ class ForwardDriver:
         raise Suspended
 
     def _leave(
-        self, status: Status, entries: Sequence[Entry] = (), state: bytes = b"", wake: int = 0, inbox: int | None = None
+        self,
+        status: Status,
+        entries: Sequence[Entry] = (),
+        state: bytes = b"",
+        *,
+        wake: int = 0,
+        inbox: int | None = None,
+        ran: bool = False,
     ) -> NoReturn:
         """Suspend; it is recorded once the user's code has been left."""
-        self.last = Wanted(entries, status, wake=wake, inbox=inbox, state=state, ran=bool(entries) and inbox is None)
+        self.last = Wanted(entries, status, wake=wake, inbox=inbox, state=state, ran=ran)
         raise Suspended
 
     def _end_process(self, entry: Entry) -> NoReturn:

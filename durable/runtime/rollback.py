@@ -20,7 +20,7 @@ from durable.runtime.claimed import Claimed, Wanted, WriteRefused
 from durable.runtime.head import Status
 from durable.runtime.ports import Ports
 from durable.runtime.runner import Runner, Subject, Task
-from durable.runtime.undoables import undoables
+from durable.runtime.undoables import has_started, undoables
 
 
 class Rollback:
@@ -72,7 +72,7 @@ class Rollback:
         if self._claimed.history.cause is None:
             entries.append(cancellation(self._ports.clock.now()))
         for undoable in chain:
-            if undoable.entry is None:
+            if not has_started(undoable.entry):
                 entries.append(
                     Entry(
                         path=undoable.call.path,

@@ -37,9 +37,14 @@ def undoables(claimed: Claimed, workflow: Workflow[Any, Any, Any], drift: Drift)
     started = [
         undoable
         for undoable in replay.undoables
-        if undoable.order > history.boundary and (undoable.entry is not None or may_have_started)
+        if undoable.order > history.boundary and (has_started(undoable.entry) or may_have_started)
     ]
     return sorted(started, key=lambda undoable: undoable.order, reverse=True)
+
+
+def has_started(entry: Entry | None) -> bool:
+    """Whether a step is recorded as more than reached."""
+    return entry is not None and (entry.undoable or entry.charged > 0)
 
 
 def _replayed(claimed: Claimed, workflow: Workflow[Any, Any, Any], drift: Drift) -> Replay:

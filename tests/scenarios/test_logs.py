@@ -138,3 +138,20 @@ def test_nothing_leaks_from_one_execution_to_the_next_in_a_warm_process(capsys: 
         {**common, **body, "execution": "two", "order": "second"},
         {**common, "message": "end of second", "execution": "two"},
     ]
+
+
+def test_a_line_that_an_invocation_left_behind_for_lack_of_time_is_not_written_again(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    @workflow
+    def order(ctx: Context) -> None:
+        ctx.step("long", lambda step: durable.clock.advance(35))
+        ctx.log.info("between")
+        ctx.step("another", lambda step: None)
+
+    with Harness(workflows=[order], steps_per_invocation=5) as durable:
+        execution = durable.start(order)
+        durable.run()
+        assert execution.status == "completed"
+
+    assert messages(capsys) == ["between"]

@@ -150,3 +150,17 @@ def test_what_a_step_is_can_be_read_at_any_time() -> None:
     (step,) = kept
     assert (step.name, step.path, step.attempt, step.execution_id) == ("keep", "keep", 1, "one")
     assert repr(step) == "Step('keep', attempt=1, execution='one')"
+
+
+def test_sending_is_a_thing_of_steps_too() -> None:
+    @workflow
+    def order(ctx: Context) -> None:
+        ctx.queue.send("payments", 1)
+
+    with Harness(workflows=[order]) as durable:
+        execution = durable.start(order)
+        durable.run()
+
+        assert execution.error is not None
+        assert (execution.status, execution.error.type) == ("failed", "StepOnly")
+        assert "step.queue.send" in execution.error.message
