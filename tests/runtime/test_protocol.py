@@ -166,6 +166,20 @@ def test_a_cancel_ends_every_wait_and_is_due_at_once(rollback: bool) -> None:
     assert update == Update("order-1", where, write | {"skip_rollback": 0 if rollback else 1})
 
 
+@pytest.mark.rule("E7")
+def test_a_pause_takes_the_due_time_away_and_remembers_where_it_was() -> None:
+    write = {"status": Status.PAUSED, "resume_to": Status.RUNNING, "due": 0, "due_shard": ""}
+    assert protocol.pause(HELD) == Update("order-1", Where(status=frozenset({Status.RUNNING})), write)
+
+
+@pytest.mark.rule("R12")
+def test_a_terminated_execution_is_due_for_its_purge() -> None:
+    write = {"status": Status.TERMINATED, "resume_to": "", "due": NOW + RETENTION, "due_shard": SHARD, "ended": NOW}
+    where = Where(status=frozenset(Status) - TERMINAL)
+    closed = {"list_key": f"checkout#closed#{SHARD}"}
+    assert protocol.terminate(HELD, NOW) == Update("order-1", where, write | closed)
+
+
 @pytest.mark.rule("E7", "E4")
 def test_verbs_touch_neither_lease_nor_fence() -> None:
     verbs = [

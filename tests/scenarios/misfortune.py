@@ -10,7 +10,7 @@ from tests.scenarios.outside import Outside
 from tests.scenarios.sagas import Saga, sagas
 
 FUNCTIONS = ("Worker", "TerminalFailure")
-KINDS = ("die before", "die after", "lose answer")
+KINDS = ("die before", "die after", "lose answer", "refuse")
 
 
 @dataclass(frozen=True)
@@ -31,14 +31,16 @@ class Strike:
                 faults.after(self.nth, faults.die, by=self.by)
             case "lose answer":
                 faults.after(self.nth, faults.lose_answer, by=self.by)
+            case "refuse":
+                faults.before(self.nth, faults.refuse("AccessDeniedException"), by=self.by)
             case "die before the effect":
                 faults.in_body(self.nth, faults.die)
             case "die after the effect":
                 outside.after(self.nth, faults.die)
 
     @property
-    def deadly(self) -> bool:
-        """Whether it takes a process down."""
+    def repeats(self) -> bool:
+        """Whether a body may run once more for it: its process died, or its record could not be written."""
         return self.kind != "lose answer"
 
     def __str__(self) -> str:
@@ -89,10 +91,10 @@ class Trial:
             "wrong": [],
         }
         found = [f"{name}: {stands[name]}, not {wanted[name]}" for name in wanted if stands[name] != wanted[name]]
-        deaths = sum(strike.deadly for strike in strikes)
+        most = 1 + sum(strike.repeats for strike in strikes)
         for body, times in seen.count.items():
-            if times > 1 + deaths:
-                found.append(f"{body}: {times} runs with {deaths} deaths")
+            if times > most:
+                found.append(f"{body}: {times} runs, of at most {most}")
         return [f"{' and '.join(map(str, strikes))}: {problem}" for problem in found]
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from durable import Context, Retry, Step, TerminalError, Undo, Workflow, workflow
+from durable import Context, Retry, Step, StoreError, TerminalError, Undo, Workflow, workflow
 from durable.runtime.history_view import RollbackOutcome
 from durable.testing import Harness
 from tests.scenarios.outside import Outside
@@ -119,6 +119,9 @@ def _cancel_in_charge(durable: Harness, execution_id: str) -> None:
 
     def cancel(path: str) -> None:
         if path == "charge":
-            durable.get(execution_id).cancel()
+            try:
+                durable.get(execution_id).cancel()
+            except StoreError:  # nothing was lost: a client tries again
+                durable.get(execution_id).cancel()
 
     durable.faults.on_body[:] = [cancel]

@@ -102,6 +102,15 @@ def test_the_chain_halts_at_a_rollback_that_failed_for_good(durable: Harness) ->
     assert durable.messages(None) == []
 
 
+@pytest.mark.rule("R10")
+@pytest.mark.durable(steps_per_invocation=10)
+def test_the_chain_halts_within_an_invocation_too(durable: Harness) -> None:
+    execution = durable.start(is_hopeless)
+    durable.run()
+
+    assert (ran, execution.rollback.outcome, execution.rollback.not_run) == (["third", "second"], "failed", ["first"])
+
+
 @pytest.mark.rule("R10", "R11")
 def test_the_chain_goes_on_where_the_workflow_says_so(durable: Harness) -> None:
     execution = durable.start(goes_on)
