@@ -172,7 +172,7 @@ def test_a_pause_takes_the_due_time_away_and_remembers_where_it_was() -> None:
     assert protocol.pause(HELD) == Update("order-1", Where(status=frozenset({Status.RUNNING})), write)
 
 
-@pytest.mark.rule("R12")
+@pytest.mark.rule("R12", "E9")
 def test_a_terminated_execution_is_due_for_its_purge() -> None:
     write = {"status": Status.TERMINATED, "resume_to": "", "due": NOW + RETENTION, "due_shard": SHARD, "ended": NOW}
     where = Where(status=frozenset(Status) - TERMINAL)
