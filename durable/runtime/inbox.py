@@ -51,10 +51,13 @@ def send(ports: Ports, head: Head, name: str, body: bytes, message_id: str, *, o
 
 
 def encoded(ports: Ports, body: object, annotation: object, name: str) -> bytes:
-    """A message's body for storage; raises InvalidInput that names the field when it does not fit a declared ports.queue."""
+    """A message's body for storage; raises InvalidInput that names the field when it does not fit a declared queue."""
     try:
         if annotation is not None:
             codec.check(body, annotation)
+    except InvalidInput as error:
+        raise InvalidInput(f"the message to queue '{name}' does not fit: {error}", error.path) from error
+    try:
         stored = ports.values.checked(codec.encode(body), "it")
     except CodecError as error:
         raise InvalidInput(f"the message to queue '{name}' can't be stored: {error}", error.path) from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from durable.testing import Harness
@@ -10,6 +10,7 @@ from tests.scenarios.outside import Outside
 from tests.scenarios.sagas import Saga, sagas
 
 FUNCTIONS = ("Worker", "TerminalFailure")
+TOGETHER = 5  # trials in one deployment
 KINDS = ("die before", "die after", "lose answer", "refuse")
 
 
@@ -115,6 +116,29 @@ def strikes(counted: dict[str, int]) -> Iterator[Strike]:
     for nth in range(1, counted[""] + 1):
         yield Strike("die before the effect", nth)
         yield Strike("die after the effect", nth)
+
+
+def struck_everywhere(make: Callable[[Outside], Saga], steps: int, chunk: int, chunks: int) -> list[str]:
+    """A saga is taken through every misfortune of its chunk; everything that went wrong.
+
+    A few at a time in one deployment: each transaction makes moto copy all that the table has seen.
+    """
+    planned = _planned(make, steps)[chunk::chunks]
+    found: list[str] = []
+    for start in range(0, len(planned), TOGETHER):
+        outside = Outside()
+        saga = make(outside)
+        with Harness(workflows=[saga.workflow], steps_per_invocation=steps) as durable:
+            trial = Trial(durable, outside, saga)
+            found += [problem for strike in planned[start : start + TOGETHER] for problem in trial.run([strike])]
+    return found
+
+
+def _planned(make: Callable[[Outside], Saga], steps: int) -> list[Strike]:
+    outside = Outside()
+    saga = make(outside)
+    with Harness(workflows=[saga.workflow], steps_per_invocation=steps) as durable:
+        return list(strikes(calls_of(Trial(durable, outside, saga))))
 
 
 def saga_named(name: str, outside: Outside) -> Saga:

@@ -10,7 +10,7 @@ from durable import Break, Context, Continue, Step, workflow
 from durable.runtime.history_view import RollbackOutcome
 from durable.testing import Harness
 from tests.scenarios.code import Code
-from tests.scenarios.misfortune import Trial, calls_of, strikes
+from tests.scenarios.misfortune import struck_everywhere
 from tests.scenarios.outside import Outside
 from tests.scenarios.sagas import Saga
 
@@ -76,17 +76,7 @@ def saga(outside: Outside) -> Saga:
 @pytest.mark.rule("L4", "L5", "D2", "E3")
 @pytest.mark.parametrize("chunk", range(2))
 def test_it_ends_as_it_should_wherever_its_process_dies(chunk: int) -> None:
-    outside = Outside()
-    loops = saga(outside)
-    with Harness(workflows=[loops.workflow], steps_per_invocation=2) as durable:
-        trial = Trial(durable, outside, loops)
-        problems = [
-            problem
-            for number, strike in enumerate(strikes(calls_of(trial)))
-            if number % 2 == chunk
-            for problem in trial.run([strike])
-        ]
-    assert problems == []
+    assert struck_everywhere(saga, 2, chunk, 2) == []
 
 
 @pytest.mark.rule("L5")
