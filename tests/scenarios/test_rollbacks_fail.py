@@ -165,3 +165,18 @@ def test_a_rollback_that_waits_for_its_retry_is_not_hurried_by_a_second_cancel(d
     durable.run()
 
     assert (execution.status, ran) == ("failed", ["third", "second 1", "second 2", "second 3"])
+
+
+@pytest.mark.rule("R8")
+def test_a_message_that_comes_while_a_rollback_waits_for_its_retry_does_not_hurry_it(durable: Harness) -> None:
+    clock[:] = [durable.clock]
+    execution = durable.start(halts)
+    durable.run(duration=30)
+
+    execution.send("anything", 1)
+    durable.run(duration=29)
+    assert ran == ["third", "second 1"]
+    durable.run()
+
+    assert (execution.status, ran) == ("failed", ["third", "second 1", "second 2", "second 3"])
+    assert [after - before for before, after in pairwise(moments)] == [60_000, 120_000]
