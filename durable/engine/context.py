@@ -9,7 +9,6 @@ from random import Random
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 from uuid import UUID
 
-from durable.engine import paths
 from durable.engine.calls import Semantics, StepCall, step_call
 from durable.engine.durations import Duration, seconds
 from durable.engine.failures import as_failure
@@ -380,7 +379,7 @@ class Context(Scoped["S"]):
         result = self.loop(name, poll)
         if result is None:
             error = ErrorInfo("WaitTimedOut", f"'{name}' was not there within {timeout}")
-            raise StepFailed("timeout", paths.segment(name), 0, error)
+            raise StepFailed("timeout", self._replay.last, 0, error)  # what was passed last is the wait itself
         return result
 
     # --- what exists only in a step (S7) ---------------------------------------------------------------------------

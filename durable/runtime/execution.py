@@ -7,13 +7,12 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
-from durable.engine import codec
 from durable.engine.actions import ActionFunction
 from durable.engine.document import Document
 from durable.engine.durations import Duration, seconds
 from durable.engine.history import History, unpack
 from durable.engine.messages import Queue as MessageQueue
-from durable.engine.messages import checked_message_id, checked_queue, fitted
+from durable.engine.messages import checked_message_id, checked_queue
 from durable.engine.workflow import Workflow
 from durable.errors import (
     ActionNotFound,
@@ -192,18 +191,18 @@ class Execution(_Typed["O", "S"]):
         once. Raises InvalidInput when the body does not fit a declared Queue, InvalidState when the execution has ended
         (Q6), ExecutionBusy when the wait is over.
         """
+        length = None if wait is None else seconds(wait, "send: wait")
         name = queue.name if isinstance(queue, MessageQueue) else checked_queue(queue)
         stored = inbox.encoded(self._ports, body, queue.body if isinstance(queue, MessageQueue) else None, name)
         head = self._head()
         identity = self._ports.nonces() if message_id is None else checked_message_id(message_id)
         own_id = message_id is not None or self._stable
         inbox.send(self._ports, head, name, stored, identity, own_id=own_id)
-        if wait is None:
+        if length is None:
             return None
-        until = self._ports.clock.now() + round(seconds(wait, "send: wait") * 1000)
-        response = codec.decode(inbox.response_to(self._ports, head, identity, until))
-        reply = queue.reply if isinstance(queue, MessageQueue) else None
-        return response if reply is None else fitted(response, reply)
+        until = self._ports.clock.now() + round(length * 1000)
+        response = inbox.response_to(self._ports, head, identity, until)
+        return inbox.replied(response, queue.reply if isinstance(queue, MessageQueue) else None, identity)
 
     # --- verbs (protocol rule 7) -----------------------------------------------------------------------------------
 

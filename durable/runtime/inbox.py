@@ -6,7 +6,7 @@ import msgspec
 
 from durable.engine import codec
 from durable.engine.history import NOTHING
-from durable.engine.messages import Sent, reply_key
+from durable.engine.messages import Sent, fitted, reply_key
 from durable.errors import CodecError, ExecutionBusy, ExecutionNotFound, InvalidInput, InvalidState
 from durable.runtime import protocol
 from durable.runtime.continuation import continuation_of
@@ -30,6 +30,8 @@ def send(ports: Ports, head: Head, name: str, body: bytes, message_id: str, *, o
         if seen is None:
             raise ExecutionNotFound(f"there is no execution '{head.execution_id}'")
         if seen.terminal:
+            if own_id and ports.store.find(head.execution_id, f"sent#{message_id}") is not None:
+                return  # it was sent before the end, and may have been answered
             raise InvalidState(f"execution '{seen.execution_id}' is {seen.status}: it takes no messages any more")
         now = ports.clock.now()
         sent = Sent(id=message_id, queue=name, number=seen.inbox + 1, body=inline, kept=kept, sent=now)
@@ -76,3 +78,14 @@ def response_to(ports: Ports, head: Head, message_id: str, until: int) -> bytes:
             raise ExecutionBusy(f"execution '{head.execution_id}' has not answered message '{message_id}' in time")
         ports.clock.sleep(min(pause, left))
         pause = min(2.0, pause * 2)
+
+
+def replied(response: bytes, annotation: object, message_id: str) -> object:
+    """A response as the type that the queue declares; raises InvalidInput that names the field when it does not fit."""
+    value = codec.decode(response)
+    if annotation is None:
+        return value
+    try:
+        return fitted(value, annotation)
+    except InvalidInput as error:
+        raise InvalidInput(f"the response to message '{message_id}' does not fit: {error}", error.path) from error
