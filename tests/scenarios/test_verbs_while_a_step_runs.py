@@ -87,8 +87,8 @@ def test_the_holder_that_finds_itself_cancelled_sends_the_continuation(durable: 
     execution = durable.start(two_steps)
 
     def cancel_and_lose_the_messages() -> None:
-        durable.faults.before(1, durable.faults.swallow, operation=durable.sending, by="Worker")  # the client's, in here
-        execution.cancel()
+        durable.faults.before(1, durable.faults.swallow, operation=durable.sending, by="Worker")
+        execution.cancel()  # whose message is sent by this thread, which works for the worker
 
     durable.faults.before(1, durable.faults.swallow, operation=durable.sending, by="TerminalFailure")
     durable.faults.before(1, durable.faults.die, by="Sweeper", times=1_000)
