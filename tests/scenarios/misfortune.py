@@ -123,21 +123,23 @@ def struck_everywhere(make: Callable[[Outside], Saga], steps: int, chunk: int, c
 
     A few at a time in one deployment: each transaction makes moto copy all that the table has seen.
     """
-    planned = _planned(make, steps)[chunk::chunks]
+    plan = planned(make, steps)[chunk::chunks]
     found: list[str] = []
-    for start in range(0, len(planned), TOGETHER):
+    for start in range(0, len(plan), TOGETHER):
         outside = Outside()
         saga = make(outside)
         with Harness(workflows=[saga.workflow], steps_per_invocation=steps) as durable:
             trial = Trial(durable, outside, saga)
-            found += [problem for strike in planned[start : start + TOGETHER] for problem in trial.run([strike])]
+            found += [problem for strike in plan[start : start + TOGETHER] for problem in trial.run([strike])]
     return found
 
 
-def _planned(make: Callable[[Outside], Saga], steps: int) -> list[Strike]:
+def planned(make: Callable[[Outside], Saga], steps: int, prepare: Callable[[], None] = lambda: None) -> list[Strike]:
+    """Every misfortune that can strike a saga; `prepare` sets up what it needs beside."""
     outside = Outside()
     saga = make(outside)
     with Harness(workflows=[saga.workflow], steps_per_invocation=steps) as durable:
+        prepare()
         return list(strikes(calls_of(Trial(durable, outside, saga))))
 
 
