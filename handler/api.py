@@ -1,4 +1,4 @@
-"""The HTTP API: start an execution, look at it, and tell it to cancel, terminate, pause or resume."""
+"""The HTTP API: start an execution, look at it, send it messages, call its actions, and cancel, terminate, pause, resume it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,23 @@ from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 
 from durable import Execution
 from durable.aws.starts import input_of
+from durable.engine import codec
 from durable.errors import DurableError
 from durable.runtime.application import Application
 from handler import problems, views, wiring
 from handler.entry import entry
-from handler.requests import Cancellation, Nothing, body_of, execution_id_of, text_of, version_of
+from handler.requests import (
+    Cancellation,
+    Nothing,
+    body_of,
+    execution_id_of,
+    json_of,
+    message_id_of,
+    queue_of,
+    text_of,
+    version_of,
+    wait_of,
+)
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -53,6 +65,27 @@ def get(execution_id: str) -> Response[str]:
 def history(execution_id: str) -> Response[str]:
     """Every entry of its history."""
     return _json(HTTPStatus.OK, views.history(wiring.application(), execution_id))
+
+
+@app.post("/executions/<execution_id>/actions/<action>")
+def act(execution_id: str, action: str) -> Response[str]:
+    """Call an action of its workflow: the body is an object of the arguments by name."""
+    arguments = body_of(app.current_event, dict[str, Any])
+    return _json(HTTPStatus.OK, {"result": codec.plain(_execution(execution_id).action_named(action, arguments))})
+
+
+@app.post("/executions/<execution_id>/queues/<queue>")
+def send(execution_id: str, queue: str) -> Response[str]:
+    """Put a message into one of its queues: the body is the message, the Idempotency-Key its id.
+
+    With ?wait=seconds the answer is the workflow's response. A repeated request is the same message.
+    """
+    request = app.current_event
+    name, wait, message_id = queue_of(queue), wait_of(request), message_id_of(request)
+    response = _execution(execution_id).send(name, json_of(request), wait=wait, message_id=message_id)
+    if wait is None:
+        return _json(HTTPStatus.ACCEPTED, {"id": execution_id, "queue": name, "message_id": message_id})
+    return _json(HTTPStatus.OK, {"response": codec.plain(response)})
 
 
 @app.post("/executions/<execution_id>/cancel")
@@ -104,8 +137,12 @@ def failed(error: Exception) -> Response[str]:
 
 
 def _told(execution_id: str, verb: Callable[[Execution[Any, Any]], None]) -> Response[str]:
-    verb(wiring.application().client.get(views.possible(execution_id)))
+    verb(_execution(execution_id))
     return _accepted(execution_id)
+
+
+def _execution(execution_id: str) -> Execution[Any, Any]:
+    return wiring.application().client.get(views.possible(execution_id))
 
 
 def _accepted(execution_id: str) -> Response[str]:

@@ -8,6 +8,7 @@ import msgspec
 from aws_lambda_powertools.event_handler import Response
 
 from durable import (
+    ActionNotFound,
     AlreadyStarted,
     ExecutionBusy,
     ExecutionNotFound,
@@ -24,6 +25,7 @@ STATUS: dict[type[DurableError], HTTPStatus] = {
     InvalidName: HTTPStatus.BAD_REQUEST,
     ExecutionNotFound: HTTPStatus.NOT_FOUND,
     WorkflowNotFound: HTTPStatus.NOT_FOUND,
+    ActionNotFound: HTTPStatus.NOT_FOUND,
     AlreadyStarted: HTTPStatus.CONFLICT,
     InvalidState: HTTPStatus.CONFLICT,
     ExecutionBusy: HTTPStatus.CONFLICT,

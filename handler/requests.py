@@ -5,18 +5,21 @@ from __future__ import annotations
 import base64
 import binascii
 from http import HTTPStatus
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 import msgspec
 
 from durable.engine.codec import MAX_VALUE
+from durable.engine.messages import checked_queue
+from durable.errors import InvalidName
 from handler.problems import BadRequest
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 
 T = TypeVar("T")
+LONGEST_WAIT = 20.0  # seconds: API Gateway answers for the function after 30
 
 
 class Cancellation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -69,3 +72,35 @@ def version_of(request: APIGatewayProxyEventV2) -> int | None:
     if not text.isascii() or not text.isdecimal():
         raise BadRequest(f"version is a whole number, not {text!r}", "version")
     return int(text)
+
+
+def json_of(request: APIGatewayProxyEventV2) -> Any:
+    """The body as plain JSON; None where there is none."""
+    return body_of(request, Any) if text_of(request).strip() else None
+
+
+def message_id_of(request: APIGatewayProxyEventV2) -> str:
+    """The caller's Idempotency-Key; without one every request is a message of its own."""
+    return request.headers.get("Idempotency-Key") or str(uuid4())
+
+
+def wait_of(request: APIGatewayProxyEventV2) -> float | None:
+    """How many seconds the query asks to wait for the answer; None: not at all."""
+    text = (request.query_string_parameters or {}).get("wait")
+    if text is None:
+        return None
+    try:
+        wait = float(text)
+    except ValueError:
+        wait = -1
+    if not 0 <= wait <= LONGEST_WAIT:
+        raise BadRequest(f"wait is a number of seconds from 0 to {LONGEST_WAIT:g}, not {text!r}", "wait")
+    return wait
+
+
+def queue_of(name: str) -> str:
+    """The queue that the path names."""
+    try:
+        return checked_queue(name)
+    except InvalidName as error:
+        raise BadRequest(str(error), "queue") from error

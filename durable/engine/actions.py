@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from durable.engine import codec
 from durable.engine.document import Document
 from durable.engine.log import ExecutionLog
 from durable.engine.scoped import Scoped
+from durable.engine.signatures import hints_of
+from durable.errors import InvalidInput
 
 if TYPE_CHECKING:
     from logging import Logger, LoggerAdapter
@@ -75,5 +78,34 @@ class ActionFunction(_Callable["W", "P", "R"]):
             """Run the function as it is."""
             return self.run(action, *args, **kwargs)
 
+    def arguments(self, plain: Mapping[str, object]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Positional and named arguments from plain JSON by name; raises InvalidInput that names the misfit (E10)."""
+        import inspect  # only for what comes over HTTP
+
+        signature = inspect.signature(self.run)
+        (first, *parameters) = signature.parameters.values()
+        many = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        known = {parameter.name: parameter for parameter in parameters if parameter.kind not in many}
+        for name in plain.keys() - known.keys():
+            raise InvalidInput(
+                f"action '{self.name}' has no argument '{name}'; it has: {', '.join(known) or 'none'}", f"$.{name}"
+            )
+        for name, parameter in known.items():
+            if parameter.default is parameter.empty and name not in plain:
+                raise InvalidInput(f"action '{self.name}' lacks its argument '{name}'", f"$.{name}")
+        hints = hints_of(self.run)
+        values = {name: _fitted(name, plain[name], hints.get(name, Any)) for name in known if name in plain}
+        bound = signature.bind_partial()
+        bound.arguments.update({first.name: None, **values})
+        return bound.args[1:], bound.kwargs
+
     def __repr__(self) -> str:
         return f"<action {self.name}>"
+
+
+def _fitted(name: str, plain: object, annotation: Any) -> Any:
+    try:
+        return codec.accept(plain, annotation)
+    except InvalidInput as error:
+        path = f"$.{name}{error.path[1:]}"
+        raise InvalidInput(str(error).replace(f"`{error.path}`", f"`{path}`"), path) from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
@@ -167,12 +167,31 @@ class Execution(_Typed["O", "S"]):
         """Call an action of its workflow, by itself or by name, with the state as recorded (E8).
 
         A read-only one never waits for a running step. One that changes the state commits only while no step runs and
-        the state is as read; raises ExecutionBusy when ten seconds are over, InvalidCall for an unknown name,
-        InvalidState when it would change an execution that has ended.
+        the state is as read; raises ExecutionBusy when ten seconds are over, ActionNotFound for an unknown
+        name, InvalidState when it would change an execution that has ended.
         """
         head = self._head()
         workflow = self._code(head)
         function = action if isinstance(action, ActionFunction) else self._action(head, workflow, action)
+        return self._act(function, workflow, args, kwargs)
+
+    def action_named(self, name: str, arguments: Mapping[str, object]) -> Any:
+        """Call an action by name, with arguments by name from plain JSON, as HTTP requests do.
+
+        Raises ActionNotFound, and InvalidInput that names the argument that does not fit, besides what `action` raises.
+        """
+        head = self._head()
+        workflow = self._code(head)
+        function = self._action(head, workflow, name)
+        return self._act(function, workflow, *function.arguments(arguments))
+
+    def _act(
+        self,
+        function: ActionFunction[Any, Any, Any],
+        workflow: Workflow[Any, Any, Any] | None,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+    ) -> Any:
         factory = workflow.state if workflow is not None else None
         return acting.act(self._ports, self._head, factory, function, args, kwargs)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from durable.testing.harness import Harness
 from tests.handler.workflows import WORKFLOWS
 
 EVENTS = Path(__file__).parents[1] / "events"
+Ask = Callable[..., tuple[int, Any]]
 Batch = Callable[..., Any]
 
 
@@ -75,3 +76,34 @@ def context(durable: Harness) -> LambdaContext:
         deadline=durable.clock.now() + 60_000,
         clock=durable.clock,
     )
+
+
+@pytest.fixture
+def ask(durable: Harness, recorded: Callable[[str], Any]) -> Ask:
+    """Sends a request; status and body of the answer."""
+    template = recorded("http")
+
+    def send(
+        method: str,
+        path: str,
+        body: str | None = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        query: Mapping[str, str] | None = None,
+        encoded: bool = False,
+    ) -> tuple[int, Any]:
+        event = copy.deepcopy(template)
+        del event["headers"]["idempotency-key"]
+        event |= {"rawPath": path, "body": body, "isBase64Encoded": encoded}
+        event["headers"] |= dict(headers or {})
+        event["requestContext"]["http"] |= {"method": method, "path": path}
+        if query:
+            event["queryStringParameters"] = dict(query)
+        invocation = durable.invoke("Api", event)
+        assert invocation.error is None
+        answer = invocation.answer
+        assert answer["headers"]["Content-Type"] == "application/json"
+        assert "Traceback" not in answer["body"]
+        return answer["statusCode"], json.loads(answer["body"])
+
+    return send

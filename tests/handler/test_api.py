@@ -3,51 +3,19 @@
 from __future__ import annotations
 
 import base64
-import copy
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from durable.testing.harness import Harness
+from tests.handler.conftest import Ask
 from tests.handler.workflows import Line, Order, checkout
 
-Ask = Callable[..., tuple[int, Any]]
 INPUT = '{"lines": [{"sku": "a", "quantity": 1}], "total": "12.50"}'
 ORDER = Order([Line("a", 1)], Decimal("12.50"))
-
-
-@pytest.fixture
-def ask(durable: Harness, recorded: Callable[[str], Any]) -> Ask:
-    """Sends a request; status and body of the answer."""
-    template = recorded("http")
-
-    def send(
-        method: str,
-        path: str,
-        body: str | None = None,
-        *,
-        headers: Mapping[str, str] | None = None,
-        query: Mapping[str, str] | None = None,
-        encoded: bool = False,
-    ) -> tuple[int, Any]:
-        event = copy.deepcopy(template)
-        del event["headers"]["idempotency-key"]
-        event |= {"rawPath": path, "body": body, "isBase64Encoded": encoded}
-        event["headers"] |= dict(headers or {})
-        event["requestContext"]["http"] |= {"method": method, "path": path}
-        if query:
-            event["queryStringParameters"] = dict(query)
-        invocation = durable.invoke("Api", event)
-        assert invocation.error is None
-        answer = invocation.answer
-        assert answer["headers"]["Content-Type"] == "application/json"
-        assert "Traceback" not in answer["body"]
-        return answer["statusCode"], json.loads(answer["body"])
-
-    return send
 
 
 # --- start -----------------------------------------------------------------------------------------------------------
