@@ -161,6 +161,13 @@ def test_every_parameter_and_every_variable_is_documented(page: str) -> None:
     assert [name for name in [*document["Parameters"], *variables, *read] if f"`{name}`" not in text] == []
 
 
+def test_every_route_is_documented() -> None:
+    routes = re.findall(r'^@app\.(\w+)\("(.+)"\)', (ROOT / "handler" / "api.py").read_text(), re.MULTILINE)
+    text = (ROOT / "docs" / "deploy.md").read_text().replace("{id}", "<execution_id>")
+    shown = {re.sub(r"\{(\w+)\}", r"<\1>", route) for route in re.findall(r"`((?:GET|POST) [^`]+)`", text)}
+    assert {f"{method.upper()} {path}" for method, path in routes} == shown - {"POST /workflows/checkout/executions"}
+
+
 def test_every_attribute_of_the_head_and_every_rule_of_the_protocol_is_explained() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text()
     attributes = set(Head.__struct_fields__) - {"execution_id"}
