@@ -22,7 +22,7 @@ GROUPS = {
     "R": "Rollback",
     "L": "Loops",
     "Q": "Queues and sleeps",
-    "J": "Waiting for a condition",
+    "J": "Waiting",
     "E": "Executions, delivery, HTTP",
 }
 BEGIN, END = "<!-- rules: `make guarantees` writes the last column -->\n", "<!-- end of the rules -->\n"
