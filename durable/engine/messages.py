@@ -81,10 +81,16 @@ class Queue(_Declared["B", "R"]):
         def __new__(cls, name: str, body: type[B], reply: type[R]) -> Queue[B, R]: ...
         def __new__(cls, name: str, body: Any, reply: Any = None) -> Any: ...
 
-    def __init__(self, name: str, body: type[B], reply: type[R] | None = None) -> None:
-        self.name = checked_queue(name)
-        self.body = body
-        self.reply = reply
+        name: str
+        body: type[B]
+        reply: type[R] | None
+
+    else:
+
+        def __init__(self, name, body, reply=None):
+            self.name = checked_queue(name)
+            self.body = body
+            self.reply = reply
 
     def __repr__(self) -> str:
         return f"Queue({self.name!r})"

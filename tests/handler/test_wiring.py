@@ -129,7 +129,7 @@ def test_the_application_of_a_process_is_built_from_its_environment_when_it_is_f
         monkeypatch.setenv(name, value)
     built = wiring.application()
     assert wiring.application() is built
-    assert built.registry.names() == ["transfer"]
+    assert built.registry.names() == sorted({each.name for each in discovered(handler.workflows)})
     wiring.install(None)
     assert wiring.application() is not built
     wiring.install(None)
@@ -181,7 +181,19 @@ def test_every_workflow_in_every_module_is_found(package: ModuleType) -> None:
 
 
 def test_the_projects_own_workflows_are_found() -> None:
-    assert [each.name for each in discovered(handler.workflows)] == ["transfer"]
+    assert [f"{each.name} {each.version}" for each in discovered(handler.workflows)] == [
+        "agent 1",
+        "training 1",
+        "approval 1",
+        "purchase 1",
+        "export 1",
+        "payment 1",
+        "account 1",
+        "place_order 1",
+        "subscription 1",
+        "subscription 2",
+        "transfer 1",
+    ]
 
 
 def test_two_workflows_of_one_name_and_version_are_refused_and_both_files_named(package: ModuleType) -> None:

@@ -193,3 +193,45 @@ def test_a_cancel_in_a_turn_rolls_back_that_turn_and_those_before() -> None:
         durable.run()
 
         assert (execution.status, undone) == ("cancelled", [f"turns[{n}]/charge: {n}" for n in reversed(range(6))])
+
+
+@pytest.mark.rule("R14")
+def test_a_boundary_that_was_forgotten_with_its_turn_still_stands() -> None:
+    def turn(ctx: Context, number: int) -> Continue[int]:
+        if number == 1:
+            ctx.rollback_checkpoint("settled")
+        if number == 9:
+            raise ValueError("sold out")
+        ctx.step("look", lambda step: None)
+        return Continue(number + 1)
+
+    @workflow
+    def order(ctx: Context) -> None:
+        ctx.step("charge", charge, -1, rollback=refund)
+        ctx.loop("turns", turn, state=0, prune_every=2)
+
+    with Harness(workflows=[order]) as durable:
+        execution = durable.start(order)
+        durable.run()
+
+        assert (execution.status, undone) == ("failed", [])
+
+
+@pytest.mark.rule("R14")
+def test_a_step_after_a_loop_that_forgot_its_boundaries_is_after_them() -> None:
+    def turn(ctx: Context, number: int) -> Continue[int] | Break[None]:
+        ctx.rollback_checkpoint("settled")
+        ctx.step("look", lambda step: None)
+        return Break() if number == 9 else Continue(number + 1)
+
+    @workflow
+    def order(ctx: Context) -> None:
+        ctx.loop("turns", turn, state=0, prune_every=2)
+        ctx.step("after", charge, -2, rollback=refund)
+        raise ValueError("sold out")
+
+    with Harness(workflows=[order]) as durable:
+        execution = durable.start(order)
+        durable.run()
+
+        assert (execution.status, undone) == ("failed", ["after: -2"])
