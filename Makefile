@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/ready
 SAM    := SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=us-east-1 .venv-sam/bin/sam
 
-.PHONY: setup check check-template format test test-all demo bench guarantees lock clean
+.PHONY: setup check check-template format test test-all build test-deploy deploy-local demo bench guarantees lock clean
 
 setup: $(READY)  ## a virtual environment with the locked requirements
 
@@ -52,7 +52,7 @@ build: .venv-sam/ready  ## what a deployment uploads, in .aws-sam/build
 test-deploy: $(READY) build .venv-lambda/ready .venv-ministack/ready  ## what is built, under Lambda's runtime and deployed for real
 	$(BIN)/pytest -m deploy -n 2 --dist loadfile tests/deploy
 
-deploy-local: $(READY) build .venv-ministack/ready  ## the whole stack on this machine; ARGS=--stop ends it
+deploy-local: $(READY) $(if $(filter --stop,$(ARGS)),,build .venv-ministack/ready)  ## the whole stack on this machine; ARGS=--stop ends it
 	$(BIN)/python -m infra.local $(ARGS)
 
 demo: $(READY)  ## 200 transfers between two banks while workers are killed, then the audit; ARGS="--transfers 20 --kills 5"

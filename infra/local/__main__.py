@@ -1,0 +1,98 @@
+"""`make deploy-local`: the whole stack on this machine. It goes on until `make deploy-local ARGS=--stop`."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from infra.local.artefact import ROOT, Artefact
+from infra.local.deployment import Deployed, deploy
+from infra.local.ministack import MiniStack
+
+FOLDER = ROOT / ".aws-sam" / "local"
+PORT = 4566
+PROCESSES = FOLDER / "processes.json"
+
+
+def main(arguments: list[str]) -> None:
+    if arguments == ["--stop"]:
+        stop()
+        return
+    if arguments:
+        sys.exit("make deploy-local takes ARGS=--stop, or nothing")
+    stop()
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir(parents=True)
+    bank, bank_url = start_bank()
+    PROCESSES.write_text(json.dumps([bank]))
+    onto = MiniStack.start(PORT, FOLDER / "ministack", {"DEMO_BANK_URL": bank_url})
+    PROCESSES.write_text(json.dumps([bank, onto.process.pid]))
+    deployed = deploy(Artefact.built().copy(FOLDER / "build"), onto, {"WorkerTimeout": "30"})
+    write_settings(deployed)
+    print(instructions())
+
+
+def start_bank() -> tuple[int, str]:
+    """The demo's banks, for the transfers of handler/workflows/transfer.py: a process, and its URL."""
+    os.mkfifo(FOLDER / "bank.in")
+    end = os.open(
+        FOLDER / "bank.in", os.O_RDWR
+    )  # both ends of it: the bank goes on after us, for it ends with its input
+    with (FOLDER / "bank.log").open("ab") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "infra.demo.bank", str(FOLDER / "ledger.sqlite")],
+            cwd=ROOT,
+            stdin=end,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            start_new_session=True,
+        )
+    os.close(end)
+    assert process.stdout is not None
+    _, url = json.loads(process.stdout.readline())
+    return process.pid, url
+
+
+def stop() -> None:
+    """End what an earlier call has started, if it still runs."""
+    if not PROCESSES.exists():
+        return
+    for process in json.loads(PROCESSES.read_text()):
+        try:
+            os.killpg(process, signal.SIGTERM)
+        except ProcessLookupError:
+            continue
+    PROCESSES.unlink()
+    print("stopped")
+
+
+def write_settings(deployed: Deployed) -> None:
+    """A file for `source`: where the stack is, and the names of what is in it."""
+    names = {"TABLE": "TableName", "QUEUE": "ContinuationQueueUrl", "START_QUEUE": "StartQueueUrl", "BUS": "BusName"}
+    variables = {**deployed.onto.variables, **{name: deployed.outputs[output] for name, output in names.items()}}
+    settings().write_text("".join(f"export {name}='{value}'\n" for name, value in variables.items()))
+
+
+def settings() -> Path:
+    return FOLDER / "environment"
+
+
+def instructions() -> str:
+    folder = FOLDER.relative_to(ROOT)
+    return f"""
+The stack runs on this machine, at http://127.0.0.1:{PORT}. Start a transfer, and look at it:
+
+    . {folder}/environment
+    .venv/bin/python -m infra.local.transfer           # and one that is rolled back: --fails
+
+The functions' logs are in {folder}/ministack/ministack.log. `make deploy-local ARGS=--stop` ends it all.
+"""
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
