@@ -13,6 +13,8 @@ from durable.testing.wire import Answered, Request
 CLIENT = "client"  # who makes the calls outside of all invocations
 
 Action = Callable[[], object]
+Operation = str | tuple[str, ...]
+"""botocore's name of an operation, or of several."""
 
 
 @dataclass(slots=True)
@@ -22,14 +24,14 @@ class Plan:
     moment: str  # before or after a call, or in a body
     nth: int
     action: Action
-    name: str | None  # the operation of the call, the path of the body
+    names: tuple[str, ...] | None  # the operations of the call, the path of the body; None is any
     by: str | None  # the function, or `client`; None is any function
     times: int
     seen: int = 0
 
     def happens(self, moment: str, name: str, by: str) -> bool:
         """Counts an occasion; whether the action is to be taken now."""
-        if moment != self.moment or self.name not in (None, name):
+        if moment != self.moment or (self.names is not None and name not in self.names):
             return False
         if by != self.by and (self.by is not None or by == CLIENT):
             return False
@@ -59,13 +61,13 @@ class Faults:
     # --- planning ---------------------------------------------------------------------------------------------------
 
     def before(
-        self, nth: int, action: Action, *, operation: str | None = None, by: str | None = None, times: int = 1
+        self, nth: int, action: Action, *, operation: Operation | None = None, by: str | None = None, times: int = 1
     ) -> None:
         """At the nth call from now, before it is sent."""
         self._plan("before", nth, action, operation, by, times)
 
     def after(
-        self, nth: int, action: Action, *, operation: str | None = None, by: str | None = None, times: int = 1
+        self, nth: int, action: Action, *, operation: Operation | None = None, by: str | None = None, times: int = 1
     ) -> None:
         """At the nth call from now, once it is applied and before its caller sees the answer."""
         self._plan("after", nth, action, operation, by, times)
@@ -78,10 +80,11 @@ class Faults:
         """Nothing that was planned happens any more."""
         self._plans.clear()
 
-    def _plan(self, moment: str, nth: int, action: Action, name: str | None, by: str | None, times: int) -> None:
+    def _plan(self, moment: str, nth: int, action: Action, named: Operation | None, by: str | None, times: int) -> None:
         if nth < 1 or not callable(action):
             raise InvalidCall("a fault is planned as (nth, action): nth counts from 1, the action is a callable.")
-        self._plans.append(Plan(moment, nth, action, name, by, times))
+        names = (named,) if isinstance(named, str) else named
+        self._plans.append(Plan(moment, nth, action, names, by, times))
 
     # --- actions ----------------------------------------------------------------------------------------------------
 

@@ -59,7 +59,8 @@ class Harness(Client):
         """
         carrier = transport or os.environ.get(TRANSPORT, "sqs")
         chosen = {} if carrier == "sqs" else {"Transport": carrier}
-        self.sending = "SendMessage" if carrier == "sqs" else "PutEvents"  # the operation that sends a continuation
+        # The operations that send a continuation: a bus can't keep one, so what is delayed goes to the queue.
+        self.sending = ("SendMessage",) if carrier == "sqs" else ("PutEvents", "SendMessage")
         loaded = Template.load(template, {**chosen, **(parameters or {})})
         self._workflows = None if workflows is None else list(workflows)
         self._wiring = _wiring(loaded)

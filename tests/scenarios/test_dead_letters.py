@@ -136,7 +136,7 @@ def test_a_dead_letter_whose_function_dies_before_it_sends_comes_again_and_sends
     """It has taken the place of the message that died: the old one can't come back, and this is known as its own."""
     execution = durable.start(saga)
     throttled(durable)
-    durable.faults.before(1, durable.faults.die, operation="SendMessage", by="DeadLetters")
+    durable.faults.before(1, durable.faults.die, operation=durable.sending, by="DeadLetters")
     durable.run()
 
     assert (execution.status, letters(durable), ran) == ("completed", 2, ["first", "second"])

@@ -63,7 +63,7 @@ def test_whichever_message_is_lost_the_sweeper_brings_the_execution_back(durable
         by = "client" if nth == 1 else None
         number = 1 if nth == 1 else nth - 1
         durable.faults.before(
-            number, lambda lost=lost: (lost.append(1), durable.faults.swallow()), operation="SendMessage", by=by
+            number, lambda lost=lost: (lost.append(1), durable.faults.swallow()), operation=durable.sending, by=by
         )
         execution = durable.start(saga)
         durable.run()
@@ -74,9 +74,9 @@ def test_whichever_message_is_lost_the_sweeper_brings_the_execution_back(durable
 
 @pytest.mark.rule("E3")
 def test_every_message_but_the_sweepers_is_lost(durable: Harness) -> None:
-    durable.faults.before(1, durable.faults.swallow, operation="SendMessage", by="client", times=1_000)
+    durable.faults.before(1, durable.faults.swallow, operation=durable.sending, by="client", times=1_000)
     for function in ("Worker", "TerminalFailure"):
-        durable.faults.before(1, durable.faults.swallow, operation="SendMessage", by=function, times=1_000)
+        durable.faults.before(1, durable.faults.swallow, operation=durable.sending, by=function, times=1_000)
 
     execution = durable.start(saga)
     durable.run()
@@ -135,7 +135,7 @@ def test_what_is_held_by_a_running_invocation_is_not_sent_for(durable: Harness) 
 
 @pytest.mark.rule("E3")
 def test_one_sweep_sends_one_continuation_however_many_sweepers_there_are(durable: Harness) -> None:
-    durable.faults.before(1, durable.faults.swallow, operation="SendMessage", by="client")
+    durable.faults.before(1, durable.faults.swallow, operation=durable.sending, by="client")
     execution = durable.start(saga)
     durable.clock.advance(300)
     nested: list[Any] = []
@@ -180,8 +180,8 @@ def test_a_cancel_of_which_no_message_is_left_is_found_by_the_sweeper(durable: H
     durable.run(duration=1)
     if at_rest:
         execution.pause()
-    durable.faults.before(1, durable.faults.swallow, operation="SendMessage", by="client")
-    durable.faults.before(1, durable.faults.swallow, operation="SendMessage", by="TerminalFailure")
+    durable.faults.before(1, durable.faults.swallow, operation=durable.sending, by="client")
+    durable.faults.before(1, durable.faults.swallow, operation=durable.sending, by="TerminalFailure")
     start = durable.clock.now()
     execution.cancel()
     durable.run()

@@ -207,7 +207,7 @@ def test_a_message_that_is_being_deleted_is_not_the_one_that_wakes_a_sleeper_wit
         assert decided.answer == {"batchItemFailures": []}  # it is to be deleted, and is not yet
 
         execution.send("letters", "a")
-        durable.faults.before(1, durable.faults.die, operation="SendMessage", by="Worker")
+        durable.faults.before(1, durable.faults.die, operation=durable.sending, by="Worker")
         batch.invoke()
         batch.settle(decided)
         durable.run()
@@ -221,14 +221,14 @@ def test_a_client_that_dies_between_its_write_and_its_message_is_made_good_by_th
     """H18: the write itself makes the execution due."""
     with Harness(workflows=[waits]) as durable:
         if write == "start":
-            durable.faults.before(1, durable.faults.swallow, operation="SendMessage", by="client")
+            durable.faults.before(1, durable.faults.swallow, operation=durable.sending, by="client")
         execution = durable.start(waits)
         while durable.deliver_once():
             pass
         if write == "resume":
             execution.pause()
         if write != "start":
-            durable.faults.before(1, durable.faults.swallow, operation="SendMessage", by="client")
+            durable.faults.before(1, durable.faults.swallow, operation=durable.sending, by="client")
         if write == "resume":
             execution.resume()
         if write == "send":

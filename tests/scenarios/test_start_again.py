@@ -68,7 +68,7 @@ def test_an_id_of_other_characters_is_refused_before_any_call(durable: Harness, 
 def test_a_start_whose_client_died_before_it_sent_is_sent_by_the_next_one(durable: Harness) -> None:
     """H18, without the sweeper."""
     durable.faults.before(1, durable.faults.die, by="Sweeper", times=1_000)
-    durable.faults.before(1, durable.faults.die, operation="SendMessage", by="client")
+    durable.faults.before(1, durable.faults.die, operation=durable.sending, by="client")
     with pytest.raises(ProcessDied):
         durable.start(order, 7, execution_id="order-1")
     assert durable.messages() == []
@@ -82,7 +82,7 @@ def test_a_start_whose_client_died_before_it_sent_is_sent_by_the_next_one(durabl
 @pytest.mark.rule("E3")
 def test_a_start_whose_client_died_and_never_came_back_is_found_by_the_sweeper(durable: Harness) -> None:
     """H18."""
-    durable.faults.before(1, durable.faults.die, operation="SendMessage", by="client")
+    durable.faults.before(1, durable.faults.die, operation=durable.sending, by="client")
     with pytest.raises(ProcessDied):
         durable.start(order, 7, execution_id="order-1")
 
@@ -97,7 +97,7 @@ def test_a_resume_whose_client_died_before_it_sent_is_found_by_the_sweeper(durab
     execution = durable.start(order, 7)
     execution.pause()
     durable.run()
-    durable.faults.before(1, durable.faults.die, operation="SendMessage", by="client")
+    durable.faults.before(1, durable.faults.die, operation=durable.sending, by="client")
     with pytest.raises(ProcessDied):
         execution.resume()
 
