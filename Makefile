@@ -58,7 +58,7 @@ deploy-local: $(READY) $(if $(filter --stop,$(ARGS)),,build .venv-ministack/read
 demo: $(READY)  ## 200 transfers between two banks while workers are killed, then the audit; ARGS="--transfers 20 --kills 5"
 	$(BIN)/python -m infra.demo $(ARGS)
 
-bench: $(READY)  ## calls, write units, microseconds and imports
+bench: $(READY) build .venv-lambda/ready  ## calls, write units, microseconds, imports and cold starts
 	$(BIN)/python -m infra.bench
 
 guarantees: $(READY)  ## which tests prove which rule, into docs/guarantees.md

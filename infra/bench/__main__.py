@@ -9,14 +9,16 @@ import argparse
 import sys
 from collections.abc import Callable, Iterable
 
-from infra.bench import calls, imports, replay
+from infra.bench import calls, cold_start, imports, replay
 from infra.bench.report import Figure, show
 
 
 def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m infra.bench", description=__doc__)
-    parser.add_argument("only", nargs="*", choices=["calls", "loop", "replay", "imports", []], help="these parts alone")
+    parser.add_argument(
+        "only", nargs="*", choices=["calls", "loop", "replay", "imports", "cold", []], help="these parts alone"
+    )
     parser.add_argument("--iterations", type=int, default=1_000, help="of the measured loop; 10,000 takes minutes")
     chosen = parser.parse_args()
     parts: dict[str, tuple[str, Callable[[], Iterable[Figure]]]] = {
@@ -24,6 +26,7 @@ def main() -> int:
         "loop": ("A loop that forgets", lambda: calls.loop_figures(chosen.iterations)),
         "replay": ("Replay", replay.figures),
         "imports": ("Imports", imports.figures),
+        "cold": ("Cold starts", cold_start.figures),
     }
     kept = True
     for name in chosen.only or parts:
