@@ -161,6 +161,12 @@ def test_every_parameter_and_every_variable_is_documented(page: str) -> None:
     assert [name for name in [*document["Parameters"], *variables, *read] if f"`{name}`" not in text] == []
 
 
+def test_every_example_is_listed() -> None:
+    text = (ROOT / "docs" / "workflows.md").read_text()
+    modules = [path for path in (ROOT / "handler" / "workflows").glob("*.py") if "@workflow" in path.read_text()]
+    assert [path.name for path in modules if f"(../handler/workflows/{path.name})" not in text] == []
+
+
 def test_every_route_is_documented() -> None:
     routes = re.findall(r'^@app\.(\w+)\("(.+)"\)', (ROOT / "handler" / "api.py").read_text(), re.MULTILINE)
     text = (ROOT / "docs" / "deploy.md").read_text().replace("{id}", "<execution_id>")
