@@ -50,6 +50,7 @@ build: .venv-sam/ready  ## what a deployment uploads, in .aws-sam/build
 	$(SAM) build
 
 test-deploy: $(READY) build .venv-lambda/ready .venv-ministack/ready  ## what is built, under Lambda's runtime and deployed for real
+	$(BIN)/python -m infra.local.beside_ministack $(BIN)/pytest tests/aws
 	$(BIN)/pytest -m deploy -n 2 --dist loadfile tests/deploy
 
 deploy-local: $(READY) $(if $(filter --stop,$(ARGS)),,build .venv-ministack/ready)  ## the whole stack on this machine; ARGS=--stop ends it

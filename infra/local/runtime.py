@@ -23,6 +23,7 @@ from typing import Any, Self
 from durable.errors import ConfigurationError
 from durable.testing.definitions import FunctionDefinition
 from infra.local.artefact import ROOT, Artefact
+from infra.local.ports import free_port
 
 PYTHON = ROOT / ".venv-lambda" / "bin" / "python"  # has what Lambda has, and nothing else
 PATH = "/2015-03-31/functions/function/invocations"
@@ -56,7 +57,7 @@ class LambdaRuntime:
         self._timeout = definition.timeout.total_seconds()
         self._turn = Lock()
         self._log = log.open("ab")
-        here, there = _free_port(), _free_port()
+        here, there = free_port(), free_port()
         self._url = f"http://127.0.0.1:{here}{PATH}"
         self._process = subprocess.Popen(
             [
@@ -153,13 +154,6 @@ def _answer(text: str) -> Answer:
     if isinstance(value, dict) and {"errorType", "errorMessage"} <= value.keys():
         return Answer(error=f"{value['errorType']}: {value['errorMessage']}")
     return Answer(value)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _until_it_listens(port: int, process: subprocess.Popen[bytes]) -> None:

@@ -1,37 +1,30 @@
-"""moto in process, with the table and the queues of the template."""
+"""An AWS with the table and the queues of the template."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
 
-import boto3
 import pytest
-from moto import mock_aws
 
 from durable.aws.clients import Clients
 from durable.aws.dynamodb import DynamoStore
 from durable.aws.sqs import SqsQueue
 from durable.testing.stack import Stack
 from durable.testing.template import Template
+from tests.aws.emulators import connected, emulated
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 
 
 @pytest.fixture(scope="session")
 def clients() -> Clients:
-    with mock_aws():
-        made = Clients(boto3.Session("testing", "testing", region_name="us-east-1"))
-        made.dynamodb()
-        made.sqs()
-        made.events()
-        made.scheduler()
-        return made
+    return connected()
 
 
 @pytest.fixture
 def stack(clients: Clients) -> Iterator[Stack]:
-    with mock_aws():
+    with emulated():
         yield Stack.create(Template.load(TEMPLATE), clients.dynamodb(), clients.sqs())
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from moto import mock_aws
 
 from durable.aws import events
 from durable.aws.clients import Clients
@@ -19,6 +18,7 @@ from durable.runtime.continuation import Continuation, UnreadableMessage
 from durable.testing.stack import Stack
 from durable.testing.template import Template
 from tests.aws.conftest import TEMPLATE
+from tests.aws.emulators import emulated, moto_only
 from tests.aws.wire import answered, calls_of, failure
 
 CONTINUATION = Continuation(execution="order-1", revision=3, workflow="checkout", version=2, phase="rollback")
@@ -27,7 +27,7 @@ RECORDED = Path(__file__).parents[1] / "events"
 
 @pytest.fixture
 def stack(clients: Clients) -> Iterator[Stack]:
-    with mock_aws():
+    with emulated():
         template = Template.load(TEMPLATE, {"Transport": "eventbridge"})
         yield Stack.create(template, clients.dynamodb(), clients.sqs(), events=clients.events())
 
@@ -203,6 +203,7 @@ def test_an_event_that_is_too_large_is_refused_before_any_call(
     assert len(calls) == 1
 
 
+@moto_only  # MiniStack takes a detail that is no JSON object
 def test_an_event_that_was_not_taken_is_a_store_error(publisher: EventBridgePublisher) -> None:
     with pytest.raises(StoreError, match="could not publish event 'bad': MalformedDetail: Detail is malformed"):
         publisher.publish("bad", "shop", "{no json")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -28,6 +27,7 @@ from durable.testing.functions import installed
 from infra.local.artefact import Artefact
 from infra.local.deployment import Deployed, deploy
 from infra.local.ministack import REGION, MiniStack
+from infra.local.ports import free_port
 from tests.deploy.conftest import WORKFLOWS, done, eventually, finished
 
 pytestmark = pytest.mark.deploy
@@ -54,11 +54,8 @@ def traces(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def ministack(folder: Path, traces: Path) -> Iterator[MiniStack]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
     environment = {"TRACES": str(traces), "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
-    with MiniStack.start(port, folder / "ministack", environment) as running, installed(dict(running.variables)):
+    with MiniStack.start(free_port(), folder / "ministack", environment) as running, installed(dict(running.variables)):
         yield running
 
 

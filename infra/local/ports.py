@@ -1,0 +1,13 @@
+"""Ports of loopback."""
+
+from __future__ import annotations
+
+import socket
+
+
+def free_port() -> int:
+    """A port of loopback that nobody has."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
