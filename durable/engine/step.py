@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, TypeVar, overload
 
 from msgspec import Struct
 
@@ -28,7 +28,11 @@ UndoStatus = Literal["completed", "failed", "unfinished"]
 class Database(Protocol):
     """A small key-value store in the execution's own partition; writes are committed with the step's record (S10)."""
 
-    def get(self, key: str, returns: type[T] = ...) -> T | None:
+    @overload
+    def get(self, key: str) -> Any: ...
+    @overload
+    def get(self, key: str, returns: type[T]) -> T | None: ...
+    def get(self, key: str, returns: Any = ...) -> Any:
         """The value of a key; None when there is none."""
 
     def put(self, key: str, value: object) -> None:

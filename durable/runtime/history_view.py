@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from durable.engine.history import Entry, EntryKind, EntryStatus, History
 from durable.errors import CodecError, ErrorInfo
@@ -14,6 +14,23 @@ from durable.runtime.head import Head, Status
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 REDACTED = "[redacted]"  # what is shown of the output of a sensitive step (S15)
 
+KindWord = Literal[
+    "step",
+    "sleep",
+    "queue",
+    "reply",
+    "loop",
+    "join",
+    "map",
+    "race",
+    "child",
+    "wait_for",
+    "version",
+    "removed",
+    "checkpoint",
+    "rollback",
+]
+StatusWord = Literal["completed", "failed", "retrying", "waiting", "unfinished"]
 OutcomeWord = Literal["none", "running", "completed", "failed"]
 
 
@@ -22,8 +39,8 @@ class HistoryEntry:
     """One operation of an execution, or one rollback."""
 
     path: str
-    kind: str
-    status: str
+    kind: KindWord
+    status: StatusWord
     attempts: int
     output: Any
     error: ErrorInfo | None
@@ -81,8 +98,8 @@ def _entry(history: History, entry: Entry, *, passed: bool = False) -> HistoryEn
         status, ended = EntryStatus.COMPLETED, entry.until  # what comes after it shows that it is over
     return HistoryEntry(
         path=entry.path,
-        kind=str(entry.kind),
-        status=str(status),
+        kind=cast("KindWord", str(entry.kind)),
+        status=cast("StatusWord", str(status)),
         attempts=entry.charged,
         output=REDACTED if entry.sensitive and entry.has_value else _value(history, entry),
         error=entry.error.info() if entry.error is not None else None,

@@ -29,7 +29,7 @@ class Reply:
     """What the model says: an answer, if it calls no tools."""
 
     text: str
-    calls: list[Call] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list[Call])
 
 
 @dataclass(frozen=True)
