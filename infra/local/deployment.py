@@ -13,7 +13,6 @@ from typing import Any
 import boto3
 import yaml
 
-from durable.testing.template import FUNCTION
 from infra.local.artefact import ROOT, Artefact
 from infra.local.ministack import REGION, MiniStack
 from infra.local.runtime import processor
@@ -30,18 +29,6 @@ class Deployed:
     stack: str
     onto: MiniStack
     outputs: Mapping[str, str]
-
-    def client(self, service: str) -> Any:
-        """A client of one of AWS's services, there."""
-        session: Any = boto3.Session("test", "test", region_name=REGION)
-        return session.client(service, endpoint_url=self.onto.url)
-
-    def function(self, identifier: str) -> str:
-        """A function's name, by its logical id."""
-        (resource,) = self.client("cloudformation").describe_stack_resources(
-            StackName=self.stack, LogicalResourceId=identifier
-        )["StackResources"]
-        return str(resource["PhysicalResourceId"])
 
 
 def deploy(artefact: Artefact, onto: MiniStack, parameters: Mapping[str, str], stack: str = STACK) -> Deployed:
@@ -63,17 +50,7 @@ def deploy(artefact: Artefact, onto: MiniStack, parameters: Mapping[str, str], s
     )
     session: Any = boto3.Session("test", "test", region_name=REGION)
     (made,) = session.client("cloudformation", endpoint_url=onto.url).describe_stacks(StackName=stack)["Stacks"]
-    deployed = Deployed(stack, onto, {output["OutputKey"]: output["OutputValue"] for output in made["Outputs"]})
-    _allow_loops(deployed, artefact)
-    return deployed
-
-
-def _allow_loops(deployed: Deployed, artefact: Artefact) -> None:
-    """MiniStack stops functions that bring themselves back, as AWS does, and does not read in the template which may."""
-    for function in artefact.template().resources(FUNCTION):
-        deployed.client("lambda").put_function_recursion_config(
-            FunctionName=deployed.function(function.id), RecursiveLoop=function.properties["RecursiveLoop"]
-        )
+    return Deployed(stack, onto, {output["OutputKey"]: output["OutputValue"] for output in made["Outputs"]})
 
 
 def mend(artefact: Artefact) -> None:

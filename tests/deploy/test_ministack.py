@@ -1,7 +1,6 @@
 """A real `sam deploy`, onto MiniStack: its event sources invoke the deployed functions, and nobody else does.
 
-What MiniStack does not do as AWS does is in docs/deploy-local.md, and mended before the deployment; tests/deploy/
-test_local_deployment.py holds the list.
+What MiniStack does not do as AWS does is in docs/deploy-local.md. What keeps it from deploying is mended before, in a copy.
 """
 
 from __future__ import annotations
@@ -154,7 +153,7 @@ def test_a_request_starts_a_saga_if_it_is_signed(deployed: Deployed) -> None:
     assert (status, shown["status"], shown["output"]) == (200, "completed", 14)
 
 
-# --- deaths, loops ---------------------------------------------------------------------------------------------------
+# --- deaths, hops ---------------------------------------------------------------------------------------------------
 
 
 def test_a_saga_survives_a_function_that_is_killed(deployed: Deployed, traces: Path) -> None:
@@ -184,7 +183,8 @@ def test_a_poisoned_saga_ends_and_rolls_back(deployed: Deployed, traces: Path, e
     ]
 
 
-def test_an_execution_that_comes_back_more_than_sixteen_times_is_not_stopped_as_a_loop(deployed: Deployed) -> None:
+def test_an_execution_comes_back_as_often_as_it_has_steps(deployed: Deployed) -> None:
+    """MiniStack lacks the stop of loops over a queue: tests/test_template.py holds the setting that prevents it."""
     execution = ended(deployed, ask(deployed, {"workflow": "march", "input": 24}))
 
     assert (execution.status, execution.output) == ("completed", 24)
