@@ -11,6 +11,8 @@ from durable.errors import (
     CodecError,
     ErrorInfo,
     InvalidCall,
+    InvalidInput,
+    InvalidName,
     Kind,
     NestedStep,
     RollbackError,
@@ -23,7 +25,7 @@ from durable.errors import (
 MAX_DETAILS = 20  # attributes
 MAX_MESSAGE = 2_000  # characters: an error is stored with its entry, and a dump of a response is no message
 _NOT_KEPT = object()
-_FOR_GOOD = (TerminalError, CodecError, InvalidCall, NestedStep, StepOnly, WrongThread)
+_FOR_GOOD = (TerminalError, CodecError, InvalidCall, InvalidInput, InvalidName, NestedStep, StepOnly, WrongThread)
 
 
 def described(error: BaseException) -> ErrorInfo:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 from typing import Any
 
+import boto3
+
 from durable.aws.table import head_of, segment_of
 from durable.engine.history import Entry, History, unpack
 from durable.runtime.head import Head
@@ -27,6 +29,17 @@ def history(durable: Harness, execution_id: str) -> History:
         entries = [*unpack(segment.entries), *entries]
         key = segment.previous
     return History(entries)
+
+
+def items(durable: Harness, execution_id: str) -> dict[str, int]:
+    """The items of an execution, and how many bytes they hold."""
+    answer = boto3.client("dynamodb").query(
+        TableName=durable.stack.tables["Table"].name,
+        KeyConditionExpression="pk = :id",
+        ExpressionAttributeValues={":id": {"S": execution_id}},
+    )
+    assert "LastEvaluatedKey" not in answer
+    return {item["sk"]["S"]: sum(len(str(value)) for value in item.values()) for item in answer["Items"]}
 
 
 def _item(durable: Harness, execution_id: str, key: str) -> dict[str, Any]:

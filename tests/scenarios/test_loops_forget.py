@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-import boto3
 import pytest
 
 from durable import Break, Context, Continue, Step, workflow
 from durable.testing import Harness
+from tests.scenarios.table import items
 
 pytestmark = pytest.mark.rule("L3")
 
@@ -19,17 +19,6 @@ TEXT = "x" * 400
 
 def write(step: Step, number: int) -> str:
     return f"{number} {TEXT}"
-
-
-def items(durable: Harness, execution_id: str) -> dict[str, int]:
-    """The items of an execution, and how many bytes they hold."""
-    answer = boto3.client("dynamodb").query(
-        TableName=durable.stack.tables["Table"].name,
-        KeyConditionExpression="pk = :id",
-        ExpressionAttributeValues={":id": {"S": execution_id}},
-    )
-    assert "LastEvaluatedKey" not in answer
-    return {item["sk"]["S"]: sum(len(str(value)) for value in item.values()) for item in answer["Items"]}
 
 
 def turn(ctx: Context, number: int) -> Continue[int] | Break[int]:

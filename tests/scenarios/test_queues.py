@@ -22,6 +22,7 @@ from durable import (
 )
 from durable.testing import Harness
 from durable.testing.clock import START
+from tests.scenarios import table
 
 pytestmark = pytest.mark.rule("Q1")
 
@@ -366,3 +367,47 @@ def test_a_timeout_that_nobody_catches_is_the_execution_s_error() -> None:
             "failed",
             ErrorInfo("QueueTimeout", "no message came to 'approval' within 60"),
         )
+
+
+@pytest.mark.rule("Q2")
+@pytest.mark.parametrize(("count", "size"), [(60, 10), (9, 150_000)])
+def test_many_messages_and_large_ones_come_in_order_and_leave_nothing_behind(count: int, size: int) -> None:
+    @workflow
+    def order(ctx: Context) -> list[int]:
+        taken: list[int] = []
+        while len(taken) < count:
+            batch = ctx.queue.next_batch("batch", "texts", body=str, count=100)
+            taken += [int(message.body[:4]) for message in batch]
+        return taken
+
+    with Harness(workflows=[order]) as durable:
+        execution = durable.start(order)
+        for number in range(count):
+            execution.send("texts", f"{number:04}".ljust(size, "x"))
+        durable.run()
+
+        assert execution.output == list(range(count))
+        assert [key for key in table.items(durable, execution.id) if key.startswith("message#")] == []
+
+
+@pytest.mark.rule("S3")
+def test_a_message_that_can_not_be_stored_fails_its_step_at_once() -> None:
+    @workflow
+    def order(ctx: Context) -> list[Any]:
+        sends = (
+            lambda step: step.queue.send("texts", {"a": object()}),
+            lambda step: step.queue.send(payments, 7),
+            lambda step: step.queue.send("", "a"),
+        )
+        failures = [ctx.try_step("send", send).failure for send in sends]
+        return [(failure.kind, failure.attempts, failure.error.type) for failure in failures]
+
+    with Harness(workflows=[order]) as durable:
+        execution = durable.start(order)
+        durable.run()
+
+        assert execution.output == [
+            ("critical", 1, "InvalidInput"),
+            ("critical", 1, "InvalidInput"),
+            ("critical", 1, "InvalidName"),
+        ]
