@@ -16,6 +16,7 @@ from durable.engine.log import ExecutionLog
 
 @pytest.fixture(autouse=True)
 def service() -> None:
+    process_logger().clear_state()  # of the invocations that earlier tests made in this process
     service_logger("shop")
 
 
