@@ -156,6 +156,20 @@ def test_so_does_another_action(durable: Harness) -> None:
     assert execution.state == Cart(["first", "second"])
 
 
+@pytest.mark.rule("E4", "S8")
+def test_one_that_finds_a_step_begun_since_it_looked_changes_nothing(durable: Harness) -> None:
+    """The step has the state as it was: were the action to write now, the step would undo that."""
+    execution = durable.start(shop)
+    durable.faults.in_body(1, durable.faults.die)  # … and nobody knows yet that it is dead
+    durable.faults.before(1, durable.deliver_once, operation="UpdateItem", by="client")
+    with pytest.raises(ExecutionBusy):
+        execution.action(put_in, "cap")
+
+    assert execution.state == Cart()
+    durable.run()
+    assert execution.output == ["book", "pen"]
+
+
 @pytest.mark.rule("D3")
 @pytest.mark.parametrize("size", [10, 5_000, 200_000])
 def test_a_large_state_is_changed_too_and_shrinks_back(durable: Harness, size: int) -> None:
