@@ -125,13 +125,13 @@ def test_many_senders_at_once_lose_nothing() -> None:
 
 MISFITS: list[tuple[Callable[[Execution[Any, Any]], object], type[Exception], str, str]] = [
     (
-        lambda execution: execution.send(payments, {"id": "p-1", "amount": 1}),  # type: ignore[call-overload]
+        lambda execution: execution.send(payments, {"id": "p-1", "amount": 1}),
         InvalidInput,
         "the message to queue 'payments' does not fit: Expected `Payment`, got `dict`",
         "$",
     ),
     (
-        lambda execution: execution.send(payments, Payment("p-1", "ten")),  # type: ignore[arg-type]
+        lambda execution: execution.send(payments, Payment("p-1", "ten")),
         InvalidInput,
         "the message to queue 'payments' does not fit: ",
         "$.amount",

@@ -283,10 +283,10 @@ LIMITS: list[tuple[Callable[[Step], object], str]] = [
     ),
     (lambda step: step.db.put("", 1), "a key of step.db is a string of 1 to 512 bytes, not ''"),
     (lambda step: step.db.get("é" * 257), "a key of step.db is a string of 1 to 512 bytes, not 'éé"),
-    (lambda step: step.db.delete(7), "a key of step.db is a string of 1 to 512 bytes, not 7"),  # type: ignore[arg-type]
+    (lambda step: step.db.delete(7), "a key of step.db is a string of 1 to 512 bytes, not 7"),
     (lambda step: step.transact({"Get": {}}), "step.transact takes elements of TransactItems, {'Put': {…}}"),
     (lambda step: step.transact({"Put": {}, "Delete": {}}), "step.transact takes elements of TransactItems"),
-    (lambda step: step.transact("Put"), "step.transact takes elements of TransactItems"),  # type: ignore[arg-type]
+    (lambda step: step.transact("Put"), "step.transact takes elements of TransactItems"),
 ]
 
 

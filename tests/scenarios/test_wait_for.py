@@ -133,7 +133,7 @@ def test_a_wait_that_can_not_be_is_refused_at_the_call(options: dict[str, object
     @workflow
     def order(ctx: Context) -> str:
         try:
-            ctx.wait_for("it", lambda step: None, **options)  # type: ignore[arg-type]
+            ctx.wait_for("it", lambda step: None, **options)
         except InvalidCall as error:
             return str(error)
         return "taken"
