@@ -17,8 +17,8 @@ from durable.testing.functions import installed
 ENDPOINT = os.environ.get("DURABLE_TEST_ENDPOINT", "")
 REGION = "us-east-1"
 
-moto_only = pytest.mark.skipif(bool(ENDPOINT), reason="MiniStack differs, see docs/testing.md")
-ministack_only = pytest.mark.skipif(not ENDPOINT, reason="moto differs, see docs/testing.md")
+moto_only = pytest.mark.moto_only  # MiniStack differs, see docs/testing.md
+ministack_only = pytest.mark.ministack_only  # moto differs, see docs/testing.md
 
 
 @contextmanager
