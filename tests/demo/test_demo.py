@@ -29,11 +29,19 @@ def test_a_few_transfers_survive_two_kills(capfd: pytest.CaptureFixture[str], tm
 
 
 def test_an_interrupt_leaves_nothing_behind(tmp_path: Path) -> None:
-    arguments = [sys.executable, "-m", "infra.demo", "--transfers", "6", "--kills", "0"]
+    arguments = [
+        sys.executable,
+        "-m",
+        "infra.demo",
+        "--transfers",
+        "200",
+        "--kills",
+        "0",
+    ]  # far from its end, whoever waits
     environment = {"TMPDIR": str(tmp_path), "PATH": ""}
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, env=environment) as demo:
         assert demo.stdout
-        while "open  6" not in demo.stdout.readline():
+        while "open" not in demo.stdout.readline():
             pass
         demo.send_signal(signal.SIGINT)
         demo.stdout.read()  # closes when the demo has, and each process that it started
