@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from durable import ErrorInfo, ExecutionNotFound, HistoryEntry
 from durable.engine import codec
 from durable.engine.document import Document
+from durable.runtime.acting import stored_state
 from durable.runtime.application import Application
 from durable.runtime.client import ID
 from durable.runtime.execution import failure_of, read_history
@@ -66,11 +68,10 @@ def _head(application: Application, execution_id: str) -> Head:
 
 
 def _state(application: Application, head: Head) -> Any:
-    def stored() -> bytes:
-        return application.ports.values.kept(head.execution_id, head.state_at) if head.state_at else head.state
-
     workflow = application.registry.find(head.workflow, head.version)
-    return codec.plain(Document(stored, workflow.state if workflow is not None else None).value)
+    return codec.plain(
+        Document(partial(stored_state, application.ports, head), workflow.state if workflow is not None else None).value
+    )
 
 
 def _entry(entry: HistoryEntry) -> View:
