@@ -17,6 +17,7 @@ def emulated() -> Iterator[None]:
         mends.enter_context(mock_aws())
         _show_on_time(mends)
         _serialise_quickly(mends)
+        _keep_the_stream(mends)
         _follow_input_paths(mends)
         mends.enter_context(patch("botocore.endpoint.time", _NoWait))
         yield
@@ -55,6 +56,32 @@ def _serialise_quickly(mends: ExitStack) -> None:
         return slowly(serializer, value, key, shape)
 
     mends.enter_context(patch.object(ResponseSerializer, "get_value", get_value))
+
+
+def _keep_the_stream(mends: ExitStack) -> None:
+    """A transaction that is refused leaves no record, and the readers of the stream where they were.
+
+    moto copies the whole table before each transaction, with every record that its stream ever had; after a refused one
+    the copy takes the table's place, and whoever reads the stream goes on reading the one that nobody writes any more.
+    """
+    from moto.dynamodb.models import DynamoDBBackend
+    from moto.dynamodb.models.table import StreamShard
+
+    transact_write_items = DynamoDBBackend.transact_write_items
+
+    def transact(backend: Any, actions: list[dict[str, Any]]) -> None:
+        shards = {name: table.stream_shard for name, table in backend.tables.items() if table.stream_shard is not None}
+        lengths = {name: len(shard.items) for name, shard in shards.items()}
+        try:
+            transact_write_items(backend, actions)
+        except Exception:
+            for name, shard in shards.items():
+                del shard.items[lengths[name] :]
+                shard.table = backend.tables[name]
+            raise
+
+    mends.enter_context(patch.object(DynamoDBBackend, "transact_write_items", transact))
+    mends.enter_context(patch.object(StreamShard, "__deepcopy__", lambda shard, memo: shard, create=True))
 
 
 def _follow_input_paths(mends: ExitStack) -> None:

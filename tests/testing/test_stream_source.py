@@ -132,3 +132,27 @@ def test_a_bisected_batch_isolates_the_bad_record(shop: Harness, behave: dict[st
     shop.run()
 
     assert seen == ["abcd", "ab", "cd", "c", "c", "c", "d"]
+
+
+def test_a_refused_transaction_leaves_no_record_and_the_reader_where_it_was(
+    shop: Harness, behave: dict[str, Any]
+) -> None:
+    events: list[Any] = []
+    behave["TerminalFailure"] = lambda event, context: events.append(event)
+    put(shop, "a")
+    shop.run()
+    table = shop.stack.tables["Table"].name
+    written = {"pk": {"S": "b"}, "sk": {"S": "head"}, "status": {"S": "failing"}}
+    missing = {"pk": {"S": "nobody"}, "sk": {"S": "head"}}
+
+    with pytest.raises(shop.application.dynamodb.exceptions.TransactionCanceledException):
+        shop.application.dynamodb.transact_write_items(
+            TransactItems=[
+                {"Put": {"TableName": table, "Item": written}},
+                {"ConditionCheck": {"TableName": table, "Key": missing, "ConditionExpression": "attribute_exists(pk)"}},
+            ]
+        )
+    put(shop, "c")
+    shop.run()
+
+    assert [keys(event) for event in events] == ["a", "c"]
