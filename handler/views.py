@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from durable import ErrorInfo, ExecutionNotFound, HistoryEntry
 from durable.engine import codec
-from durable.engine.document import Document
-from durable.runtime.acting import stored_state
+from durable.runtime.acting import document
 from durable.runtime.application import Application
 from durable.runtime.client import ID
-from durable.runtime.execution import failure_of, read_history
+from durable.runtime.execution import failure_of, history_of
 from durable.runtime.head import Head
 from durable.runtime.history_view import moment, rollback_outcome, shown
+from durable.runtime.readings import reading
 
 View = dict[str, Any]
 
 
 def execution(application: Application, execution_id: str) -> View:
     """Everything about an execution but its history; raises ExecutionNotFound."""
-    head, history = read_history(application.ports, _head(application, execution_id))
+    found = _head(application, execution_id)
+    return reading(application.store, found, lambda head: _execution(application, head))
+
+
+def _execution(application: Application, head: Head) -> View:
+    history = history_of(application.ports, head)
     rollback = rollback_outcome(head, history)
     output = history.output
     return {
@@ -43,8 +47,9 @@ def execution(application: Application, execution_id: str) -> View:
 
 def history(application: Application, execution_id: str) -> View:
     """Every entry of an execution's history; raises ExecutionNotFound."""
-    _, recorded = read_history(application.ports, _head(application, execution_id))
-    return {"id": execution_id, "history": [_entry(entry) for entry in shown(recorded)]}
+    found = _head(application, execution_id)
+    entries = reading(application.store, found, lambda head: shown(history_of(application.ports, head)))
+    return {"id": execution_id, "history": [_entry(entry) for entry in entries]}
 
 
 def standing(application: Application, execution_id: str) -> View:
@@ -69,9 +74,7 @@ def _head(application: Application, execution_id: str) -> Head:
 
 def _state(application: Application, head: Head) -> Any:
     workflow = application.registry.find(head.workflow, head.version)
-    return codec.plain(
-        Document(partial(stored_state, application.ports, head), workflow.state if workflow is not None else None).value
-    )
+    return codec.plain(document(application.ports, head, workflow.state if workflow is not None else None).value)
 
 
 def _entry(entry: HistoryEntry) -> View:

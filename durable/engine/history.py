@@ -89,6 +89,7 @@ class Entry(
         "number": "n",
         "kept_from": "i",
         "memo": "v",
+        "memo_kept": "d",
         "boundary": "y",
         "latest": "l",
         "took": "q",
@@ -117,6 +118,7 @@ class Entry(
     crashed: bool = False  # an attempt took its process with it: every further start is recorded before the body
     number: int = 0  # of a loop: the iteration that a replay starts from …
     memo: msgspec.Raw = NOTHING  # … the state that it starts with, in the codec's tagged form …
+    memo_kept: str = ""  # … or the reference of one that is too large to be here …
     kept_from: int = 0  # … and the first iteration that is kept at all
     boundary: int = 0  # of a loop: the last rollback checkpoint among what it has forgotten
     took: dict[str, list[int]] = {}  # of a queue wait: the numbers of the messages that it took, by queue
@@ -142,6 +144,14 @@ class Entry(
         return b""
 
     @property
+    def references(self) -> list[str]:
+        """What it holds and is kept elsewhere."""
+        found = [self.kept, self.memo_kept]
+        if self.kind is EntryKind.QUEUE and self.tagged:
+            found += [message.kept for message in _received.decode(self.tagged)]
+        return [reference for reference in found if reference]
+
+    @property
     def has_value(self) -> bool:
         """Whether a value is recorded, here or elsewhere."""
         return bool(self.kept or self.typed or self.tagged)
@@ -152,9 +162,23 @@ class Entry(
         return codec.decode(stored, annotation) if stored else None
 
 
+class _Received(msgspec.Struct):
+    """Of a message that a queue wait took: where its body is, when that is large."""
+
+    kept: str = ""
+
+
+_received = msgspec.json.Decoder(list[_Received])
+
+
 def elsewhere(entry: Entry, reference: str) -> Entry:
     """The entry with its value kept elsewhere."""
     return msgspec.structs.replace(entry, kept=reference, typed=NOTHING, tagged=NOTHING)
+
+
+def memo_elsewhere(entry: Entry, reference: str) -> Entry:
+    """The entry with its memo kept elsewhere."""
+    return msgspec.structs.replace(entry, memo_kept=reference, memo=NOTHING)
 
 
 def with_value(entry: Entry, stored: bytes) -> Entry:
@@ -192,6 +216,7 @@ class History:
         "cause",
         "divergence",
         "fetch",
+        "forgotten",
         "input",
         "operations",
         "output",
@@ -209,8 +234,10 @@ class History:
         self.rollbacks: dict[str, Entry] = {}
         self._next_order = 1
         self._boundary = 0
+        self.forgotten: list[str] = []
         for entry in entries:
             self.record(entry)
+        self.forgotten = []  # references of values that no entry holds any more, since then
 
     def value(self, entry: Entry, annotation: Any = Any) -> Any:
         """The recorded value of an entry, wherever it is kept."""
@@ -232,6 +259,8 @@ class History:
             case EntryKind.ROLLBACK:
                 self.rollbacks[entry.path] = entry
             case _:
+                if before := self.operations.get(entry.path):
+                    self._forget(before, entry)
                 self.operations[entry.path] = entry
                 self._next_order = max(self._next_order, entry.order + 1, entry.latest + 1)
                 if entry.kind is EntryKind.CHECKPOINT:
@@ -267,7 +296,11 @@ class History:
         for path in list(self.operations):
             iteration = paths.iteration_of(path, loop.path)
             if iteration is not None and iteration < loop.kept_from:
-                del self.operations[path]
+                self._forget(self.operations.pop(path))
+
+    def _forget(self, entry: Entry, by: Entry | None = None) -> None:
+        held = by.references if by is not None else ()
+        self.forgotten += [reference for reference in entry.references if reference not in held]
 
     def __iter__(self) -> Iterator[Entry]:
         """Every live entry: the input, the operations by start, the cause, the rollbacks, the end."""

@@ -55,6 +55,13 @@ class Sent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return message_key(self.queue, self.number)
 
 
+class Reply(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The response to a message as it is stored."""
+
+    body: msgspec.Raw = NOTHING  # in the codec's tagged form
+    kept: str = ""  # the reference of one that is too large to be here
+
+
 def message_key(queue: str, number: int) -> str:
     """The key of a message's item: in a queue, by number."""
     return f"{queue_prefix(queue)}{number:010}"

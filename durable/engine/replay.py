@@ -48,6 +48,9 @@ class Driver(Protocol):
     def reply(self, message: Sent, response: bytes) -> None:
         """Let the sender of a message have the response; twice is once."""
 
+    def checked(self, stored: bytes, what: str) -> bytes:
+        """The value; raises CodecError that names it when it is too large to be kept (S13)."""
+
     def drifted(self, path: str) -> None:
         """The arguments of a recorded step differ from those of its first run (D6)."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from durable.engine.actions import Action, ActionFunction
@@ -13,6 +12,7 @@ from durable.errors import ExecutionBusy, ExecutionNotFound, InvalidState
 from durable.runtime import protocol
 from durable.runtime.head import Head
 from durable.runtime.ports import Ports
+from durable.runtime.readings import reading
 from durable.runtime.sizes import STATE_LIMIT
 
 WAIT = 10_000  # milliseconds that an action waits for a running step
@@ -32,11 +32,11 @@ def act(
     pause = PAUSE
     while True:
         head = read()
-        document = Document(partial(stored_state, ports, head), factory)
+        head, state = reading(ports.store, head, lambda seen: (seen, document(ports, seen, factory)))
         log = ExecutionLog({"workflow": head.workflow, "execution": head.execution_id, "action": action.name})
         if action.read_only or not head.held(ports.clock.now()):
-            result = action.run(Action(document, head.execution_id, log), *arguments, **named)
-            if action.read_only or _committed(ports, head, document):
+            result = action.run(Action(state, head.execution_id, log), *arguments, **named)
+            if action.read_only or _committed(ports, head, state):
                 return result
         left = (until - ports.clock.now()) / 1000
         if left <= 0:
@@ -47,14 +47,15 @@ def act(
         pause = min(1.0, pause * 2)
 
 
-def stored_state(ports: Ports, head: Head) -> bytes:
-    """The document of a head as stored."""
-    return ports.values.kept(head.execution_id, head.state_at) if head.state_at else head.state
+def document(ports: Ports, head: Head, factory: Callable[[], Any] | None) -> Document:
+    """The document of a head: to be looked at by `reading` while the execution may go on."""
+    stored = ports.values.kept(head.execution_id, head.state_at) if head.state_at else head.state
+    return Document(lambda: stored, factory)
 
 
-def _committed(ports: Ports, head: Head, document: Document) -> bool:
+def _committed(ports: Ports, head: Head, changed: Document) -> bool:
     """Write the changed document; False when a step or another action came in between."""
-    state = ports.values.checked(document.changes(), "the state")
+    state = ports.values.checked(changed.changes(), "the state")
     if not state:
         return True
     if head.terminal:

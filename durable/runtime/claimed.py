@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from hashlib import sha256
 from typing import Any
 
-from msgspec import Struct, json
+from msgspec import Raw, Struct, json
 from msgspec.structs import replace
 
-from durable.engine.codec import MAX_VALUE
-from durable.engine.history import Entry, EntryKind, History, elsewhere, unpack
+from durable.engine.codec import MAX_VALUE, TAGGED
+from durable.engine.history import Entry, EntryKind, History, elsewhere, memo_elsewhere, unpack
 from durable.engine.interrupts import Fault, Interrupt, LeaseLost
-from durable.engine.messages import Sent, message_key, reply_key
+from durable.engine.messages import Reply, Sent, message_key, reply_key
 from durable.errors import DurableError, StoreError
 from durable.runtime import protocol
 from durable.runtime.head import TERMINAL, Head, Status
@@ -61,6 +61,7 @@ class Claimed:
 
     def __init__(self, ports: Ports, cache: SegmentCache, head: Head) -> None:
         self.head = head
+        self.values = ports.values
         self._ports = ports
         self._cache = cache
         self._layout = Layout(self._sealed(), unpack(head.tail), head.tail, head.segments)
@@ -81,7 +82,7 @@ class Claimed:
         """The document as stored; empty before the first change."""
         if self._state is None:
             with machinery():
-                self._state = self._ports.values.kept(self.head.execution_id, self.head.state_at)
+                self._state = self.values.kept(self.head.execution_id, self.head.state_at)
         return self._state
 
     def messages(self, queues: Sequence[str] | None, count: int) -> Sequence[Sent]:
@@ -98,8 +99,12 @@ class Claimed:
 
     def reply(self, message: Sent, response: bytes) -> None:
         """Leave the response where the sender of the message looks for it."""
+        reply = Reply(Raw(response[1:]))
         with machinery():
-            self._ports.store.keep(self.head.execution_id, reply_key(message.id), response)
+            if len(response) > INLINE:
+                key = self._fresh_key(f"payload#reply#{message.number}")
+                reply = Reply(kept=self.values.keep(self.head.execution_id, key, response))
+            self._ports.store.keep(self.head.execution_id, reply_key(message.id), json.encode(reply))
 
     def checkpoint(self, wanted: Wanted) -> Head:
         """Record, in one write, what happened and how the execution goes on; returns the head after it (rule 4).
@@ -118,6 +123,7 @@ class Claimed:
     # --- below -----------------------------------------------------------------------------------------------------
 
     def _checkpoint(self, wanted: Wanted, nonce: str) -> Head:
+        self._noted = [self._relieved(entry) for entry in self._noted]
         wanted = replace(wanted, entries=[self._relieved(entry) for entry in wanted.entries])
         while True:
             before = self.head
@@ -177,18 +183,20 @@ class Claimed:
         if len(state) <= STATE_LIMIT:
             return state, ""
         with machinery():
-            return b"", self._ports.values.keep(self.head.execution_id, self._fresh_key("state"), state)
+            return b"", self.values.keep(self.head.execution_id, self._fresh_key("state"), state)
 
     def _relieved(self, entry: Entry) -> Entry:
-        """The entry, with its value kept elsewhere when it is large (S13)."""
-        if len(entry.stored) <= INLINE or entry.kind is EntryKind.QUEUE:
-            return entry
+        """The entry, with its value and its memo kept elsewhere when they are large (S13)."""
+        if len(entry.stored) > INLINE and entry.kind is not EntryKind.QUEUE:
+            entry = elsewhere(entry, self._kept("payload", entry, entry.stored))
+        if len(memo := bytes(entry.memo)) > INLINE:
+            entry = memo_elsewhere(entry, self._kept("memo", entry, TAGGED + memo))
+        return entry
+
+    def _kept(self, prefix: str, entry: Entry, stored: bytes) -> str:
         name = sha256(f"{entry.kind}:{entry.path}".encode()).hexdigest()[:16]
         with machinery():
-            reference = self._ports.values.keep(
-                self.head.execution_id, self._fresh_key(f"payload#{name}"), entry.stored
-            )
-        return elsewhere(entry, reference)
+            return self.values.keep(self.head.execution_id, self._fresh_key(f"{prefix}#{name}"), stored)
 
     def _fresh_key(self, prefix: str) -> str:
         """A key that was never used: what a checkpoint that fails has written stays unnamed, and is not overwritten."""
@@ -196,7 +204,7 @@ class Claimed:
 
     def _fetch(self, reference: str) -> bytes:
         with machinery():
-            return self._ports.values.kept(self.head.execution_id, reference)
+            return self.values.kept(self.head.execution_id, reference)
 
     def _applied(self, before: Head, head: Head, layout: Layout, recorded: Sequence[Entry], state: bytes) -> None:
         for entry in recorded:
@@ -215,7 +223,9 @@ class Claimed:
             for queue, numbers in entry.took.items()
             for number in numbers
         ]
-        values = [before.state_at] if before.state_at and before.state_at != head.state_at else []
+        values, self.history.forgotten = self.history.forgotten, []
+        if before.state_at and before.state_at != head.state_at:
+            values.append(before.state_at)
         if unnamed or values:
             self._drop(unnamed, values)
 
@@ -225,7 +235,7 @@ class Claimed:
             if keys:
                 self._ports.store.drop(self.head.execution_id, keys)
             if values:
-                self._ports.values.drop(self.head.execution_id, values)
+                self.values.drop(self.head.execution_id, values)
         except StoreError as error:
             logger.warning("items that nothing names were left: %s", error, extra={"execution": self.head.execution_id})
 

@@ -13,10 +13,11 @@ from durable.errors import ErrorInfo, StoreError
 from durable.runtime import protocol, records
 from durable.runtime.continuation import Delivery, continuation_of
 from durable.runtime.delivery import Action, Verdict, rule
-from durable.runtime.execution import read_history
+from durable.runtime.execution import history_of
 from durable.runtime.executor import fields
 from durable.runtime.head import ENDING, Head, Status
 from durable.runtime.ports import ExecutionEnded, Ports, Refused, Update
+from durable.runtime.readings import reading
 from durable.runtime.registry import Registry
 from durable.runtime.rollback import cancellation
 
@@ -96,7 +97,7 @@ class DeadLetters:
 
     def _end(self, head: Head) -> Status:
         """How an execution ends whose rollback can't be finished: as its cause says."""
-        cause = read_history(self._ports, head)[1].cause
+        cause = reading(self._ports.store, head, lambda seen: history_of(self._ports, seen)).cause
         cancelled = head.status is Status.CANCELLING or (cause is not None and cause.path == records.CANCELLATION)
         return Status.CANCELLED if cancelled else Status.FAILED
 

@@ -107,6 +107,10 @@ class ForwardDriver:
         """Answer the sender of a message."""
         self._claimed.reply(message, response)
 
+    def checked(self, stored: bytes, what: str) -> bytes:
+        """The value, if it can be kept."""
+        return self._ports.values.checked(stored, what)
+
     def drifted(self, path: str) -> None:
         """Count a step whose arguments differ from the recorded ones (D6)."""
         head = self._claimed.head

@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 from durable.engine.actions import ActionFunction
-from durable.engine.document import Document
 from durable.engine.durations import Duration, seconds
 from durable.engine.history import History, unpack
 from durable.engine.messages import Queue as MessageQueue
@@ -21,7 +20,6 @@ from durable.errors import (
     ExecutionFailed,
     ExecutionNotFound,
     InvalidState,
-    StoreError,
     WorkflowNotFound,
 )
 from durable.runtime import acting, inbox, protocol, wakeups
@@ -29,6 +27,7 @@ from durable.runtime.continuation import continuation_of
 from durable.runtime.head import AT_REST, ENDING, TERMINAL, Head, Status
 from durable.runtime.history_view import HistoryEntry, RollbackOutcome, moment, rollback_outcome, shown
 from durable.runtime.ports import Ports, Update
+from durable.runtime.readings import reading
 from durable.runtime.registry import Registry
 
 if TYPE_CHECKING:
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     R = TypeVar("R")
     O = TypeVar("O")
     S = TypeVar("S", default=Any)
+    T = TypeVar("T")
 
     class _Typed(Generic[O, S]):
         """Generic in output and state."""
@@ -105,38 +105,33 @@ class Execution(_Typed["O", "S"]):
     @property
     def output(self) -> O:
         """What the workflow returned; raises InvalidState unless it has completed."""
-        head, history = self._read()
+        head = self._head()
         if head.status is not Status.COMPLETED:
             raise InvalidState(
                 f"execution '{self.id}' is {head.status}: it has no output. Look at .status, or use .result()"
             )
-        return self._output(head, history)
+        return self._output(head)
 
     @property
     def error(self) -> ErrorInfo | None:
         """Why it failed, was cancelled, or diverged; always the original failure, never the rollback's (R11)."""
-        head, history = self._read()
-        return failure_of(head, history)
+        return self._look(lambda head: failure_of(head, history_of(self._ports, head)))
 
     @property
     def state(self) -> S:
         """The durable document as last recorded (S8)."""
-        head = self._head()
-
-        workflow = self._code(head)
-        read = partial(acting.stored_state, self._ports, head)
-        document: S = Document(read, workflow.state if workflow is not None else None).value
+        document: S = self._look(lambda head: acting.document(self._ports, head, self._factory(head)).value)
         return document
 
     @property
     def history(self) -> list[HistoryEntry]:
         """Every operation in the order of starts, then every rollback in the order in which it ran."""
-        return shown(self._read()[1])
+        return self._look(lambda head: shown(history_of(self._ports, head)))
 
     @property
     def rollback(self) -> RollbackOutcome:
         """What became of its rollback."""
-        return rollback_outcome(*self._read())
+        return self._look(lambda head: rollback_outcome(head, history_of(self._ports, head)))
 
     def result(self, wait: Duration = 0) -> O:
         """The output once it has completed, waited for at most `wait` (seconds or a timedelta).
@@ -303,15 +298,20 @@ class Execution(_Typed["O", "S"]):
             raise ExecutionNotFound(f"there is no execution '{self.id}', or it has expired")
         return head
 
-    def _read(self) -> tuple[Head, History]:
-        return read_history(self._ports, self._head())
+    def _look(self, look: Callable[[Head], T]) -> T:
+        return reading(self._ports.store, self._head(), look)
 
-    def _output(self, head: Head, history: History) -> O:
+    def _output(self, head: Head) -> O:
+        history = history_of(self._ports, head)
         workflow = self._code(head)
         annotation = workflow.output_type if workflow is not None else Any
         recorded: Any = history.value(history.output, annotation) if history.output is not None else None
         output: O = recorded
         return output
+
+    def _factory(self, head: Head) -> Callable[[], Any] | None:
+        workflow = self._code(head)
+        return workflow.state if workflow is not None else None
 
     def _action(self, head: Head, workflow: Workflow[Any, Any, Any] | None, name: str) -> ActionFunction[Any, Any, Any]:
         if workflow is None:
@@ -328,30 +328,18 @@ class Execution(_Typed["O", "S"]):
         return self._registry.find(head.workflow, head.version) or self._known
 
     def _result(self, head: Head) -> O:
-        history = read_history(self._ports, head)[1]
         if head.status is Status.COMPLETED:
-            return self._output(head, history)
-        error = failure_of(head, history) or ErrorInfo(head.status.capitalize(), f"the execution was {head.status}")
+            return self._output(head)
+        known = failure_of(head, history_of(self._ports, head))
+        error = known or ErrorInfo(head.status.capitalize(), f"the execution was {head.status}")
         raise ExecutionFailed(f"execution '{self.id}' {head.status}: {error}", error)
 
     def __repr__(self) -> str:
         return f"<execution {self.id}>"
 
 
-def read_history(ports: Ports, head: Head) -> tuple[Head, History]:
-    """A head and its whole history. A running loop may compact its segments in between: then both are read again."""
-    for _ in range(3):
-        try:
-            return head, _history(ports, head)
-        except StoreError:
-            again = ports.store.read(head.execution_id)
-            if again is None or again.segment == head.segment:
-                raise
-            head = again
-    return head, _history(ports, head)
-
-
-def _history(ports: Ports, head: Head) -> History:
+def history_of(ports: Ports, head: Head) -> History:
+    """The whole history of a head: to be looked at by `reading` while the execution may go on."""
     sealed = ports.store.segments(head, 0) if head.segment else []
     entries = [*(entry for segment in sealed for entry in unpack(segment.entries)), *unpack(head.tail)]
     return History(entries, partial(ports.values.kept, head.execution_id))

@@ -6,7 +6,7 @@ import msgspec
 
 from durable.engine import codec
 from durable.engine.history import NOTHING
-from durable.engine.messages import Sent, fitted, reply_key
+from durable.engine.messages import Reply, Sent, fitted, reply_key
 from durable.errors import CodecError, ExecutionBusy, ExecutionNotFound, InvalidInput, InvalidState
 from durable.runtime import protocol
 from durable.runtime.continuation import continuation_of
@@ -67,12 +67,25 @@ def encoded(ports: Ports, body: object, annotation: object, name: str) -> bytes:
 
 
 def response_to(ports: Ports, head: Head, message_id: str, until: int) -> bytes:
-    """The response to a message, waited for; raises ExecutionBusy when there is none in time, or never will be."""
+    """The response to a message, waited for.
+
+    Raises ExecutionBusy when there is none in time, InvalidState when the execution has ended without one.
+    """
     pause = 0.1
+    ended = ""
     while True:
         response = ports.store.find(head.execution_id, reply_key(message_id))
         if response is not None:
-            return response
+            reply = msgspec.json.decode(response, type=Reply)
+            return ports.values.kept(head.execution_id, reply.kept) if reply.kept else codec.TAGGED + bytes(reply.body)
+        if ended:
+            raise InvalidState(
+                f"execution '{head.execution_id}' {ended}: message '{message_id}' gets no response any more"
+            )
+        now = ports.store.read(head.execution_id)
+        if now is None or now.terminal:
+            ended = "has gone" if now is None else f"is {now.status}"
+            continue  # it may have answered just before
         left = (until - ports.clock.now()) / 1000
         if left <= 0:
             raise ExecutionBusy(f"execution '{head.execution_id}' has not answered message '{message_id}' in time")

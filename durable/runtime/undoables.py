@@ -6,7 +6,7 @@ and stops where the history stops.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from durable.engine.calls import StepCall
@@ -51,7 +51,13 @@ def _replayed(claimed: Claimed, workflow: Workflow[Any, Any, Any], drift: Drift)
     head, history = claimed.head, claimed.history
     now = head.claimed or head.created
     replay = Replay(
-        head.execution_id, history, ReplayOnly(now), now=now, created=head.created, undoing=True, drift=drift
+        head.execution_id,
+        history,
+        ReplayOnly(now, claimed.values.checked),
+        now=now,
+        created=head.created,
+        undoing=True,
+        drift=drift,
     )
     scope = Scope("", {})
     context: Context[Any] = Context(replay, scope, ExecutionLog({}, lambda: False))
@@ -74,8 +80,9 @@ def _replayed(claimed: Claimed, workflow: Workflow[Any, Any, Any], drift: Drift)
 class ReplayOnly:
     """The engine's Driver of a replay that runs nothing."""
 
-    def __init__(self, now: int) -> None:
+    def __init__(self, now: int, checked: Callable[[bytes, str], bytes]) -> None:
         self._now = now
+        self._checked = checked
 
     def now(self) -> int:
         """The time of the last forward claim: what was due then was passed then (protocol rule 9)."""
@@ -102,6 +109,10 @@ class ReplayOnly:
 
     def reply(self, message: Sent, response: bytes) -> None:
         """Nothing is sent."""
+
+    def checked(self, stored: bytes, what: str) -> bytes:
+        """What was refused then is refused now: the code goes the way that it went."""
+        return self._checked(stored, what)
 
     def drifted(self, path: str) -> None:
         """Arguments are compared in the forward direction."""

@@ -52,7 +52,7 @@ def _entry(number: int) -> Entry:
 
 
 def _context(history: History) -> Context[object]:
-    replay = Replay("bench", history, ReplayOnly(5), now=5, created=1)
+    replay = Replay("bench", history, ReplayOnly(5, lambda stored, what: stored), now=5, created=1)
     return Context(replay, Scope("", {}), ExecutionLog({}))
 
 

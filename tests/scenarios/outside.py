@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -87,3 +88,8 @@ class Outside:
             self._after = (nth - 1, action) if nth > 1 else None
             if nth == 1:
                 action()
+
+
+def incompressible(length: int) -> str:
+    """A text of that length which does not compress much; the same for each length."""
+    return random.Random(length).randbytes(length // 2 + 1).hex()[:length]

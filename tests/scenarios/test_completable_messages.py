@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from durable import Context, ExecutionBusy, InvalidCall, InvalidInput, Message, Queue, workflow
+from durable import Context, ExecutionBusy, InvalidCall, InvalidInput, InvalidState, Message, Queue, workflow
 from durable.testing import Harness
 from durable.testing.clock import START
+from tests.scenarios.outside import incompressible
 
 pytestmark = pytest.mark.rule("Q3")
 
@@ -93,6 +94,34 @@ def test_any_value_may_be_a_response(response: Any) -> None:
         pumped(durable)
 
         assert execution.send("questions", "?", wait=5) == response
+
+
+@pytest.mark.rule("S13")
+@pytest.mark.parametrize("size", [20_000, 600_000])
+def test_a_large_response_comes_whole(size: int) -> None:
+    @workflow
+    def answers(ctx: Context) -> None:
+        ctx.queue.next("wait", "questions", completable=True).complete(incompressible(size))
+
+    with Harness(workflows=[answers]) as durable:
+        execution = durable.start(answers)
+        pumped(durable)
+
+        assert execution.send("questions", "?", wait=5) == incompressible(size)
+
+
+def test_a_sender_is_told_at_once_that_the_execution_has_ended_without_a_response() -> None:
+    @workflow
+    def forgets(ctx: Context) -> None:
+        ctx.queue.next("wait", "questions", completable=True)
+
+    with Harness(workflows=[forgets]) as durable:
+        execution = durable.start(forgets)
+        pumped(durable)
+
+        with pytest.raises(InvalidState, match="is completed: message 'm-1' gets no response any more"):
+            execution.send("questions", "?", wait=3600, message_id="m-1")
+        assert (durable.clock.moment - START).total_seconds() < 2
 
 
 def test_each_message_of_a_batch_has_its_own() -> None:

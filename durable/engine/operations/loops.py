@@ -26,8 +26,9 @@ class Start(Struct):
     """Where an iteration began."""
 
     number: int
-    state: bytes  # empty for a loop without state
     clock: int
+    state: bytes = b""  # empty for a loop without state …
+    kept: str = ""  # … or with one that is kept elsewhere, under this reference
 
 
 class LoopCall(Struct, frozen=True):
@@ -60,7 +61,7 @@ def loop(replay: Replay, scope: Scope, call: LoopCall) -> Any:
     if entry is not None and entry.status is EntryStatus.COMPLETED and not (replay.undoing and entry.undoable):
         replay.pass_over(path)
         replay.passed(path, entry.ended)
-        return entry.value()
+        return replay.history.value(entry)
     return _Loop(replay, path, call, entry).run()
 
 
@@ -73,7 +74,7 @@ class _Loop:
         self._call = call
         self._entry = entry
         self._order = replay.history.next_order if entry is None else entry.order
-        first = self._start(0, call.state) if entry is None else Start(entry.number, _state(entry), entry.until)
+        first = self._start(0, call.state) if entry is None else _started(entry)
         self._starts = [first]  # of the iterations that a replay would run again
 
     def run(self) -> Any:
@@ -110,7 +111,8 @@ class _Loop:
         try:
             if self._call.state is STATELESS:
                 return self._call.run(inner)
-            return self._call.run(inner, codec.decode(start.state))
+            stored = self._replay.history.fetch(start.kept) if start.kept else start.state
+            return self._call.run(inner, codec.decode(stored))
         finally:
             inner.open = False
 
@@ -123,9 +125,9 @@ class _Loop:
     def _start(self, number: int, state: Any) -> Start:
         """The state goes through storage at once: an iteration sees what a replay of it would see (D3)."""
         if state is STATELESS:
-            return Start(number, b"", self._replay.clock)
-        stored = codec.bounded(codec.encode(state), f"the state of loop '{self._path}'")
-        return Start(number, stored, self._replay.clock)
+            return Start(number, self._replay.clock)
+        stored = self._replay.driver.checked(codec.encode(state), f"the state of loop '{self._path}'")
+        return Start(number, self._replay.clock, stored)
 
     def _prune(self) -> None:
         """Forget what no replay needs."""
@@ -142,10 +144,10 @@ class _Loop:
         replay = self._replay
         if self._entry is not None and self._entry.status is EntryStatus.COMPLETED:
             replay.passed(self._path, self._entry.ended)
-            return self._entry.value()  # a rollback looked into it
-        stored = codec.bounded(codec.encode(value), f"what loop '{self._path}' breaks with")
+            return replay.history.value(self._entry)  # a rollback looked into it
+        stored = replay.driver.checked(codec.encode(value), f"what loop '{self._path}' breaks with")
         if not replay.undoing:
-            self._starts.append(Start(start.number + 1, b"", replay.clock))
+            self._starts.append(Start(start.number + 1, replay.clock))
             self._advance()
             replay.note(with_value(self._written(EntryStatus.COMPLETED), stored))
         replay.passed(self._path, replay.clock)
@@ -168,11 +170,13 @@ class _Loop:
             number=start.number,
             kept_from=kept_from,
             memo=msgspec.Raw(start.state[1:]) if start.state else NOTHING,
+            memo_kept=start.kept,
             boundary=replay.history.boundary,
             latest=replay.history.next_order - 1,
             undoable=start.number < latest.number,
         )
 
 
-def _state(entry: Entry) -> bytes:
-    return codec.TAGGED + bytes(entry.memo) if entry.memo else b""
+def _started(entry: Entry) -> Start:
+    state = codec.TAGGED + bytes(entry.memo) if entry.memo else b""
+    return Start(entry.number, entry.until, state, entry.memo_kept)

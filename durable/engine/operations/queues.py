@@ -81,7 +81,7 @@ def _message(replay: Replay, scope: Scope, path: str, call: Receive, sent: Sent,
             if replay.undoing:
                 replay.suspend()
             now = replay.driver.now()
-            stored = codec.bounded(codec.encode(response), f"the response to message '{sent.id}'")
+            stored = replay.driver.checked(codec.encode(response), f"the response to message '{sent.id}'")
             with replay.asking():
                 replay.driver.reply(sent, stored)
             order = replay.history.next_order
