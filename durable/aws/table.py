@@ -19,7 +19,7 @@ from durable.runtime.ports import Segment
 HEAD = "head"
 DUE_INDEX = "due"
 # Absent when zero. Counters that a condition compares are always there: a comparison with what is absent is false.
-OPTIONAL = frozenset({"wake", "due", "skip_rollback", "ended", "deadline", "run", "consumed"})
+OPTIONAL = frozenset({"wake", "due", "skip_rollback", "ended", "deadline", "run", "consumed", "undoing"})
 
 Attributes = Mapping[str, Any]
 
@@ -55,6 +55,7 @@ class HeadItem(Model):
     nonce = UnicodeAttribute(null=True)
     claimed = NumberAttribute()
     claims = NumberAttribute()
+    undoing = NumberAttribute(null=True)
     dead = NumberAttribute()
     wake = NumberAttribute(null=True)
     inbox = NumberAttribute()

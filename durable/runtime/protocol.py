@@ -36,13 +36,11 @@ class Plan(Struct, frozen=True):
 
 
 def claim(continuation: Continuation, phase: str, message_id: str, nonce: str, now: int, lease: int) -> Update:
-    """Rule 2: take the execution for one invocation. Rollback claims don't count (rule 9)."""
+    """Rule 2: take the execution for one invocation. Rollback claims are counted by themselves (rules 9 and 10)."""
     forward = phase == "forward"
     write: dict[str, object] = {"lease": lease, "message": message_id, "nonce": nonce}
-    add = {"fence": 1}
     if forward:
         write |= {"status": Status.RUNNING, "claimed": now}
-        add["claims"] = 1
     return Update(
         continuation.execution,
         Where(
@@ -52,7 +50,7 @@ def claim(continuation: Continuation, phase: str, message_id: str, nonce: str, n
             unparked_at=now,
         ),
         write,
-        add,
+        {"fence": 1, "claims" if forward else "undoing": 1},
     )
 
 
@@ -78,6 +76,8 @@ def checkpoint(head: Head, plan: Plan, nonce: str, now: int) -> Update:
     diverged = plan.status is Status.DIVERGED and head.status not in ENDING
     if diverged or plan.status in (*FORWARD, Status.FAILING, Status.COMPLETED):
         write["claims"] = claims_after(head, plan, keep=keep, unused=diverged or status is not plan.status)
+    if head.undoing:
+        write["undoing"] = int(keep)
     if plan.consumed:
         write |= {"consumed": plan.consumed, "taken": plan.taken}
     if plan.state is not None:

@@ -41,6 +41,7 @@ class Rollback:
         self._ports = ports
         self._runner = runner
         self._drift: Drift = drift
+        self._crashed = claimed.head.undoing > 1  # an earlier rollback claim ended without a checkpoint
 
     def run(self) -> None:
         """Run rollbacks until the chain is done, halts, or this invocation may do no more; record how it stands."""
@@ -107,6 +108,11 @@ class Rollback:
             return False
         task = self._task(undoable)
         while True:
+            if entry.marks and entry.charged > task.retry.max_retries:
+                exhausted = self._runner.exhausted(entry)
+                return self._ended(exhausted, [*settled, exhausted], last=last)
+            if self._crashed or entry.crashed:
+                entry, settled = self._marked(entry, settled), []
             known, result = self._runner.run(task, entry)
             if result.running:
                 self._end_process([*settled, known])
@@ -119,13 +125,23 @@ class Rollback:
                     known, result = self._runner.refused(refusal, entry, result)
             entry, entries, settled = known, [*settled, known], []
             if not isinstance(result, Retrying):
-                halts = entry.status is EntryStatus.FAILED and self._workflow.on_rollback_failure == "halt"
-                return self._go_on(Wanted(entries, Status.ROLLING_BACK, state=result.state), last=last or halts)
+                return self._ended(entry, entries, result.state, last=last)
             if not self._budget.can_wait(result.wait, undoable.call.rollback_timeout):
                 self._commit(Wanted(entries, Status.ROLLING_BACK, wake=entry.until, state=result.state))
                 return False
             self._commit(Wanted(entries, Status.ROLLING_BACK, keep=True, state=result.state))
             self._ports.clock.sleep(result.wait)
+
+    def _marked(self, entry: Entry, settled: list[Entry]) -> Entry:
+        """Record the start before the body, after a crash: the next one is charged (protocol rule 10)."""
+        marked = records.marked(entry, self._ports.clock.now(), crashed=True)
+        self._commit(Wanted([*settled, marked], Status.ROLLING_BACK, keep=True))
+        return marked
+
+    def _ended(self, entry: Entry, entries: list[Entry], state: bytes = b"", *, last: bool) -> bool:
+        """Record a rollback that is done or has failed for good; whether another may follow in this invocation."""
+        halts = entry.status is EntryStatus.FAILED and self._workflow.on_rollback_failure == "halt"
+        return self._go_on(Wanted(entries, Status.ROLLING_BACK, state=state), last=last or halts)
 
     def _go_on(self, wanted: Wanted, *, last: bool) -> bool:
         """Record a rollback that has ended, and whether another may follow in this invocation."""
@@ -161,6 +177,7 @@ class Rollback:
 
     def _commit(self, wanted: Wanted) -> None:
         self._claimed.checkpoint(wanted)
+        self._crashed = False  # it is accounted for
         self._runner.told()
 
     def _end_process(self, entries: list[Entry]) -> NoReturn:

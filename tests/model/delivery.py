@@ -65,8 +65,8 @@ def claim(head: Head, message: Message, scenario: Scenario) -> tuple[Head, Proce
         claimed = claimed._replace(claims=1)
     if not forward:
         step = next_rollback(claimed._replace(claims=head.claims), scenario)
-        place = "end" if step < 0 else "undo"
-        return claimed, Process(
+        place = start_rollback(head, scenario, step)
+        return claimed._replace(undoing=1), Process(
             "worker", place, message.id, fence=claimed.fence, revision=head.revision, step=step, seen=head.inbox
         )
     claimed = claimed._replace(status="running", passed=head.wake == "due")
@@ -95,6 +95,15 @@ def eligible(head: Head, scenario: Scenario) -> tuple[int, ...]:
     if at is not None and (head.claims or head.attempts or head.marks):
         steps.append(at)
     return tuple(reversed(steps))
+
+
+def start_rollback(head: Head, scenario: Scenario, step: int) -> str:
+    """Rule 10, for rollbacks: where an earlier claim ended without a checkpoint, the start is recorded before the body."""
+    if step < 0:
+        return "end"
+    if head.undo_marks and head.undo_attempts + head.undo_marks >= scenario.workflow[step].undo_attempts:
+        return "undo exhaust"
+    return "undo mark" if head.undoing and scenario.broken is not Mutant.NO_ROLLBACK_MARK else "undo"
 
 
 def next_rollback(head: Head, scenario: Scenario) -> int:

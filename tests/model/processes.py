@@ -13,6 +13,7 @@ from tests.model.transition import Transition, fresh_nonce, spend
 from tests.model.verbs import into_inbox
 
 WRITES_NO_MORE = frozenset({"send", "delete", "read"})
+BACKWARD_PLACES = frozenset({"undo", "undo mark", "undo exhaust", "end"})
 
 
 def actions(state: State, process: Process, scenario: Scenario) -> Iterator[Transition]:
@@ -39,14 +40,14 @@ def actions(state: State, process: Process, scenario: Scenario) -> Iterator[Tran
         case "undo":
             for outcome in scenario.workflow[process.step].undo:
                 if outcome != "poison":
-                    yield from committing(state, process, outcome, scenario)
+                    yield from committing(undid(state), process, outcome, scenario)
         case _:
             yield from committing(state, process, process.place, scenario)
 
 
 def committing(state: State, process: Process, outcome: str, scenario: Scenario) -> Iterator[Transition]:
     """A checkpoint, once with its answer heard and, if the budget allows, once with its answer lost."""
-    write = rollback_checkpoint if process.place in ("undo", "end") else checkpoint
+    write = rollback_checkpoint if process.place in BACKWARD_PLACES else checkpoint
     written = write(state.head, process, outcome, scenario)
     label = f"worker commits {outcome} {process.step}: {written.head.status}, {written.process.place}"
     yield Transition(label, committed(state, process, written))
@@ -63,6 +64,8 @@ def committed(state: State, process: Process, written: Written) -> State:
     head, truth = written.head, state.truth
     if head.recorded > state.head.recorded:
         truth = truth._replace(touched=frozenset(), bodies=0)
+    if head.rolled_back != state.head.rolled_back:
+        truth = truth._replace(undos=0)
     if head.lease == "held" or head.claims == 0:
         truth = truth._replace(died=False)
     after = with_process(state._replace(head=head, truth=truth), process, written.process)
@@ -104,6 +107,11 @@ def ran(state: State, process: Process) -> State:
     return state._replace(truth=truth._replace(started=truth.started | {process.step}, bodies=truth.bodies + 1))
 
 
+def undid(state: State) -> State:
+    """The body of a rollback ran."""
+    return state._replace(truth=state.truth._replace(undos=state.truth.undos + 1))
+
+
 def deaths(state: State, process: Process, scenario: Scenario) -> Iterator[Transition]:
     """A process can die between any two of its actions."""
     if not process.nonce:
@@ -115,7 +123,9 @@ def deaths(state: State, process: Process, scenario: Scenario) -> Iterator[Trans
         yield Transition(
             f"worker dies in body {process.step}", died(ran(before, process), process, scenario), fault=True
         )
-    if process.place != "body" or not process.marked:
+    if process.place == "undo" and (process.marked or not process.nonce):
+        yield Transition(f"worker dies in rollback {process.step}", died(undid(before), process, scenario), fault=True)
+    if process.place not in ("body", "undo") or not process.marked:
         yield Transition(f"{process.kind} dies before {process.place}", died(before, process, scenario), fault=True)
 
 
@@ -124,7 +134,7 @@ def poisonings(state: State, process: Process, scenario: Scenario) -> Iterator[T
     if process.place == "body" and "poison" in scenario.workflow[process.step].outcomes:
         yield Transition(f"body {process.step} kills its process", died(ran(state, process), process, scenario))
     if process.place == "undo" and "poison" in scenario.workflow[process.step].undo:
-        killed = died(state, process, scenario)
+        killed = died(undid(state), process, scenario)
         yield Transition(f"rollback {process.step} kills its process", killed)
         yield Transition(f"rollback {process.step} kills its process once too often", buried(killed, process.message))
 
@@ -139,6 +149,6 @@ def died(state: State, process: Process, scenario: Scenario) -> State:
         head, truth = head._replace(lease="abandoned"), truth._replace(died=True)
         steps = [index for index, operation in enumerate(scenario.workflow) if operation.kind == "step"]
         coming = next((index for index in steps if index >= process.step), None)
-        if process.place not in ("undo", "end") and coming is not None:
+        if process.place not in BACKWARD_PLACES and coming is not None:
             truth = truth._replace(touched=truth.touched | {coming})
     return with_process(state._replace(head=head, truth=truth), process, None)

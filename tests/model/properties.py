@@ -126,6 +126,14 @@ def budget(state: State, scenario: Scenario) -> str | None:
             attempts = scenario.workflow[process.step].attempts
             if state.truth.bodies < attempts:
                 return f"step {process.step} fails for crashes after {state.truth.bodies} bodies of {attempts}"
+        if process.place == "undo exhaust":
+            attempts = scenario.workflow[process.step].undo_attempts
+            if state.truth.undos < attempts:
+                return f"rollback {process.step} fails for crashes after {state.truth.undos} bodies of {attempts}"
+        if process.place == "undo" and scenario.workflow[process.step].undo == ("poison",):
+            allowed = scenario.workflow[process.step].undo_attempts + 1
+            if state.truth.undos > allowed:
+                return f"poisoned rollback {process.step} has run {state.truth.undos} times"
     at = state.head.recorded
     if at < len(scenario.workflow) and scenario.workflow[at].outcomes == ("poison",):
         allowed = scenario.workflow[at].attempts + (not scenario.workflow[at].at_most_once)

@@ -39,6 +39,7 @@ class Mutant(StrEnum):
     SET_NOT_FIXED = "rule 9: the set of the rollback is computed anew at each claim"
     CLAIMS_ARE_CHARGED = "rule 10: a claim without a checkpoint is charged as an attempt"
     NO_START_MARK = "rule 10: a claim that finds claims above zero records no start"
+    NO_ROLLBACK_MARK = "rule 10: a rollback claim that finds another without a checkpoint records no start"
     MARK_WITHOUT_BODY = "rule 10: a start mark is recorded although a verb takes the lease back before the body"
     DEAD_LETTER_FAILS_AT_ONCE = "rule 11: one dead letter fails the execution"
     DEAD_LETTER_IGNORES_LEASE = "rule 11: a dead letter does not ask whether the lease is over"

@@ -62,7 +62,9 @@ class Head(NamedTuple):
     ending: str = ""  # the terminal status that the rollback leads to
     eligible: tuple[int, ...] | None = None  # in the order of rollback; None until its first checkpoint
     rolled_back: tuple[int, ...] = ()
+    undoing: int = 0  # rollback claims since the last checkpoint; as with claims, 1 stands for many
     undo_attempts: int = 0
+    undo_marks: int = 0
     rollback_failed: bool = False
 
 
@@ -98,6 +100,7 @@ class Truth(NamedTuple):
     started: frozenset[int] = frozenset()  # steps whose body ran (or whose start was recorded)
     touched: frozenset[int] = frozenset()  # steps at or before which a process died: their body may have run
     bodies: int = 0  # bodies of the step at the frontier
+    undos: int = 0  # bodies of the rollback that is next
     died: bool = False  # a process died with its lease since the last checkpoint
 
 

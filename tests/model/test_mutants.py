@@ -14,6 +14,7 @@ STEP = step()
 FAILS = step("terminal")
 POISON = step("poison")
 ONCE = step(attempts=1, at_most_once=True)
+UNDO_POISON = step(undo=("poison",))
 UNDO_FLAKY = step(undo=("ok", "retry"))
 MANY = 100
 
@@ -76,6 +77,7 @@ KILLS = [
     (Mutant.SET_NOT_FIXED, Scenario((UNDO_FLAKY,), crashes=1, verbs=("cancel",)), "rolled back only ()"),
     (Mutant.CLAIMS_ARE_CHARGED, Scenario((step(attempts=1),), crashes=1), "after 0 bodies of 1"),
     (Mutant.NO_START_MARK, Scenario((POISON,)), "poisoned step 0 has run 4 times"),
+    (Mutant.NO_ROLLBACK_MARK, Scenario((UNDO_POISON, FAILS)), "poisoned rollback 0 has run 4 times"),
     (Mutant.MARK_WITHOUT_BODY, Scenario((ONCE,), verbs=("pause", "resume")), "after 0 bodies of 1"),
     (Mutant.MARK_WITHOUT_BODY, Scenario((ONCE,), verbs=("cancel",)), "cannot have started"),
     (Mutant.DEAD_LETTER_FAILS_AT_ONCE, Scenario((STEP,), dead_letters=1), "never crashed"),

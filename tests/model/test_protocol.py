@@ -50,7 +50,11 @@ ROLLBACK = {
         (STEP, STEP, FAILS), steps_per_invocation=MANY, crashes=2, duplicates=2
     ),
     "a rollback is tried again": Scenario((UNDO_FLAKY, FAILS), crashes=2, duplicates=1, lost_answers=1),
-    "a rollback kills its process": Scenario((UNDO_POISON, FAILS), crashes=1, duplicates=1),
+    "a rollback kills its process": Scenario((UNDO_POISON, FAILS), crashes=1, duplicates=1, lost_answers=1),
+    "a rollback kills its process, many steps an invocation": Scenario(
+        (UNDO_POISON, UNDO_FLAKY, FAILS), steps_per_invocation=MANY, crashes=1
+    ),
+    "a rollback sometimes kills its process": Scenario((step(undo=("ok", "retry", "poison")), FAILS), crashes=1),
     "cancel between crashes": Scenario((STEP, STEP), crashes=2, duplicates=1, verbs=("cancel",)),
     "cancel, many steps an invocation": Scenario(
         (STEP, STEP), steps_per_invocation=MANY, crashes=2, duplicates=1, verbs=("cancel",)

@@ -23,7 +23,7 @@ HELD = replace(RUNNING, lease=LATER, fence=3, claims=1, due=NOW + STALE, due_sha
     ("phase", "statuses", "write", "add"),
     [
         ("forward", FORWARD, {"status": Status.RUNNING, "claimed": NOW}, {"fence": 1, "claims": 1}),
-        ("rollback", ENDING, {}, {"fence": 1}),
+        ("rollback", ENDING, {}, {"fence": 1, "undoing": 1}),
     ],
 )
 def test_a_claim(phase: str, statuses: frozenset[Status], write: dict[str, Any], add: dict[str, int]) -> None:
@@ -140,6 +140,13 @@ def test_a_body_that_may_have_run_is_not_forgotten(standing: Status, wanted: Pla
 def test_a_rollback_leaves_the_forward_claims_as_they_are(wanted: Status) -> None:
     ending = replace(HELD, status=Status.CANCELLING)
     assert "claims" not in protocol.checkpoint(ending, plan(wanted), "nonce", NOW).write
+
+
+@pytest.mark.rule("R8", "S4")
+@pytest.mark.parametrize(("keep", "undoing"), [(True, 1), (False, 0)])
+def test_a_checkpoint_accounts_for_the_rollback_claims_before_it(keep: bool, undoing: int) -> None:
+    ending = replace(HELD, status=Status.ROLLING_BACK, undoing=3)
+    assert protocol.checkpoint(ending, plan(Status.ROLLING_BACK, keep=keep), "nonce", NOW).write["undoing"] == undoing
 
 
 @pytest.mark.rule("R12", "E3")
