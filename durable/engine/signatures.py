@@ -39,6 +39,24 @@ def parameter_types(function: Callable[..., Any]) -> list[tuple[str, Any]]:
     return [(parameter.name, hints.get(parameter.name, Any)) for parameter in parameters if parameter.kind in kinds]
 
 
+def default_of(function: Callable[..., Any], parameter: str, otherwise: Any) -> Any:
+    """The default of a parameter, if it has one."""
+    import inspect
+
+    default = inspect.signature(function).parameters[parameter].default
+    return otherwise if default is inspect.Parameter.empty else default
+
+
+def required_keyword(function: Callable[..., Any]) -> str | None:
+    """The first parameter that is given by keyword alone and has no default."""
+    import inspect
+
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and parameter.default is inspect.Parameter.empty:
+            return parameter.name
+    return None
+
+
 def check_call(function: Callable[..., Any], first: str, arguments: Sequence[object], what: str) -> None:
     """Raise InvalidCall when the function can't be called with `first` (a Step or an Undo) and the arguments.
 

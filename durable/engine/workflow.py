@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from types import CodeType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 
 from durable.engine.actions import Action, ActionFunction
 from durable.engine.context import Context
 from durable.engine.durations import Duration, seconds
 from durable.engine.replay import Drift
-from durable.engine.signatures import parameter_types, result_type
+from durable.engine.signatures import default_of, parameter_types, required_keyword, result_type
 from durable.errors import InvalidCall, InvalidName
 
 OnRollbackFailure = Literal["halt", "continue"]
 NAME = re.compile(r"[0-9a-zA-Z_.:-]{1,64}")
+NO_INPUT: Any = object()  # of a start without input, and of a workflow whose input has no default
 
 if TYPE_CHECKING:
     from typing import Concatenate, Generic, ParamSpec
@@ -69,6 +71,7 @@ class Workflow(_Typed["I", "O", "S"]):
         self.drift: Drift | None = drift
         self.actions: dict[str, ActionFunction[Any, Any, Any]] = {}
         self.takes_input = len(_parameters(run)) == 2
+        self.default = _default(run) if self.takes_input else NO_INPUT  # what a start without input starts with
         self.__doc__ = run.__doc__
         self.__module__ = run.__module__
 
@@ -154,7 +157,7 @@ def workflow(
     on_rollback_failure: OnRollbackFailure = "halt",
     drift: Literal["error", "warn"] | None = None,
 ) -> Any:
-    """Make a function `(ctx)` or `(ctx, input)` a workflow.
+    """Make a function `(ctx)` or `(ctx, input)` a workflow; a default of the input is what a start without input gets.
 
     `name` is the function's own by default: 1 to 64 characters of `[0-9a-zA-Z_.:-]`. `version` tells executions of
     changed code apart (D7). `state` makes the first state document: a class, or a function without arguments.
@@ -208,12 +211,35 @@ def checked(function: Callable[..., Any]) -> Callable[..., Any]:
         raise InvalidCall(
             f"workflow '{name}' takes (ctx) or (ctx, input): put several inputs into one dataclass or dict."
         )
+    if required := _required_keyword(function):
+        raise InvalidCall(
+            f"workflow '{name}' requires the keyword '{required}', and nothing gives it one: the input of a workflow is "
+            "its second positional parameter."
+        )
     return function
 
 
 def _parameters(function: Callable[..., Any]) -> list[str]:
-    code = getattr(function, "__code__", None)
-    if code is not None and not code.co_flags & 0x0C and not code.co_kwonlyargcount:
+    code = _plain_code(function)
+    if code is not None:
         names = list(code.co_varnames[: code.co_argcount])
         return names[1:] if getattr(function, "__self__", None) is not None else names
     return [name for name, _ in parameter_types(function)]
+
+
+def _default(function: Callable[..., Any]) -> Any:
+    """The default of the last positional parameter, which is the input."""
+    if _plain_code(function) is not None:
+        defaults = getattr(function, "__defaults__", None)
+        return defaults[-1] if defaults else NO_INPUT
+    return default_of(function, _parameters(function)[-1], NO_INPUT)
+
+
+def _required_keyword(function: Callable[..., Any]) -> str | None:
+    return None if _plain_code(function) is not None else required_keyword(function)
+
+
+def _plain_code(function: Callable[..., Any]) -> CodeType | None:
+    """The code of a function whose parameters are all positional: it is read without `inspect`, which costs an import."""
+    code: CodeType | None = getattr(function, "__code__", None)
+    return code if code is not None and not code.co_flags & 0x0C and not code.co_kwonlyargcount else None

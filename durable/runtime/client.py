@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, overload
 
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 from durable.engine import codec
 from durable.engine.codec import MAX_VALUE
 from durable.engine.history import Entry, EntryKind, elsewhere, pack, with_value
-from durable.engine.workflow import Workflow
+from durable.engine.workflow import NO_INPUT, Workflow
 from durable.errors import AlreadyStarted, CodecError, ExecutionBusy, ExecutionNotFound, InvalidInput, InvalidName
 from durable.runtime import protocol
 from durable.runtime.continuation import continuation_of
@@ -45,31 +46,28 @@ class Client:
     def start(self, workflow: Workflow[None, O, W], *, execution_id: str | None = None) -> Execution[O, W]: ...
     @overload
     def start(self, workflow: Workflow[I, O, W], input: I, *, execution_id: str | None = None) -> Execution[O, W]: ...
-    def start(self, workflow: Workflow[Any, Any, Any], input: Any = None, *, execution_id: str | None = None) -> Any:
+    def start(
+        self, workflow: Workflow[Any, Any, Any], input: Any = NO_INPUT, *, execution_id: str | None = None
+    ) -> Any:
         """Start an execution; with an id, a repeated start with the same input returns the one that exists (E2).
 
-        An id is 1 to 100 characters of `[0-9a-zA-Z_.:-]`. Raises InvalidInput that names the field, InvalidName,
-        AlreadyStarted when the id was started with something else.
+        Without input it gets the default of its workflow's parameter, as it is now. An id is 1 to 100 characters of
+        `[0-9a-zA-Z_.:-]`. Raises InvalidInput that names the field, InvalidName, AlreadyStarted when the id was started
+        with something else.
         """
-        if workflow.takes_input:
-            codec.check(input, workflow.input_type)
-        elif input is not None:
-            raise InvalidInput(f"workflow '{workflow.name}' takes no input, and was given {type(input).__name__}")
-        return self._start(workflow, input, checked_id(self._ports.nonces() if execution_id is None else execution_id))
+        given = input_for(workflow, input, checked_input)
+        return self._start(workflow, given, checked_id(self._ports.nonces() if execution_id is None else execution_id))
 
     def start_named(
         self, name: str, data: object, *, execution_id: str, version: int | None = None
     ) -> Execution[Any, Any]:
-        """Start by name, from plain JSON, as messages and HTTP requests do.
+        """Start by name, from plain JSON, as messages and HTTP requests do; None is a start without input.
 
         Raises WorkflowNotFound besides what `start` raises.
         """
         workflow = self._registry.newest(name, version)
-        if workflow.takes_input:
-            data = codec.accept(data, workflow.input_type)
-        elif data is not None:
-            raise InvalidInput(f"workflow '{name}' takes no input, and was given {type(data).__name__}")
-        return self._start(workflow, data, checked_id(execution_id))
+        given = input_for(workflow, NO_INPUT if data is None else data, codec.accept)
+        return self._start(workflow, given, checked_id(execution_id))
 
     @overload
     def get(self, workflow: Workflow[Any, O, W], execution_id: str) -> Execution[O, W]: ...
@@ -146,6 +144,31 @@ class Client:
             return with_value(entry, stored)
         key = f"payload#input#{self._ports.nonces()}"
         return elsewhere(entry, self._ports.values.keep(execution_id, key, stored))
+
+
+def input_for(workflow: Workflow[Any, Any, Any], given: Any, fit: Callable[[Any, Any], Any]) -> Any:
+    """What an execution starts with: the given input, fitted to its annotation, or the default; raises InvalidInput."""
+    if not workflow.takes_input:
+        if given is not NO_INPUT and given is not None:
+            raise InvalidInput(f"workflow '{workflow.name}' takes no input, and was given {type(given).__name__}")
+        return None
+    if given is not NO_INPUT:
+        return fit(given, workflow.input_type)
+    if workflow.default is not NO_INPUT:
+        return workflow.default  # the author's word: `order: Order = None` is one
+    try:
+        return fit(None, workflow.input_type)
+    except InvalidInput as error:
+        raise InvalidInput(
+            f"workflow '{workflow.name}' was started without input: {error}. Give it one, or give its parameter a default.",
+            error.path,
+        ) from error
+
+
+def checked_input(given: Any, annotation: Any) -> Any:
+    """The input, which must be of the annotation; raises InvalidInput."""
+    codec.check(given, annotation)
+    return given
 
 
 def checked_id(execution_id: object) -> str:
