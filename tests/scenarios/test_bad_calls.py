@@ -68,6 +68,54 @@ def test_a_bad_call_is_refused_where_it_stands() -> None:
         assert (execution.output, execution.history, durable.faults.bodies) == ("went on", [], [])
 
 
+def mistaken(undo: Undo) -> None:
+    """A rollback that lacks the argument of the call."""
+
+
+MORE: list[Any] = [
+    lambda ctx: ctx.step("s", lambda step, amount: None, 10, rollback=mistaken),
+    lambda ctx: ctx.try_step("s", lambda step, amount: None, 10, rollback=mistaken),
+    lambda ctx: ctx.try_block("s", body, catch="critical"),
+    lambda ctx: ctx.loop("s", lambda ctx: "neither"),
+    lambda ctx: ctx.loop("s", body, keep=-1),
+    lambda ctx: ctx.queue.next("s", [], timeout=0),
+    lambda ctx: ctx.queue.next_batch("s", count=0),
+    lambda ctx: ctx.wait_for("s", body, every=0),
+    lambda ctx: ctx.version("s", 0),
+    lambda ctx: ctx.removed("s", "nothing"),
+]
+
+
+@pytest.mark.rule("D6", "D2")
+@pytest.mark.parametrize("undoes", [False, True])
+def test_one_that_is_caught_leaves_no_trace_and_is_refused_again_by_every_replay(undoes: bool) -> None:
+    refused: list[int] = []
+    undone: list[str] = []
+
+    @workflow
+    def order(ctx: Context) -> int:
+        refused.clear()
+        for number, call in enumerate([*(call for call, _ in CALLS), *MORE]):
+            try:
+                call(ctx)
+            except InvalidCall:
+                refused.append(number)
+            ctx.step("after", body, rollback=lambda undo: undone.append(undo.path))
+        if undoes:
+            raise ValueError("sold out")
+        return len(refused)
+
+    with Harness(workflows=[order], steps_per_invocation=5) as durable:
+        execution = durable.start(order)
+        durable.run()
+
+        count = len(CALLS) + len(MORE)
+        steps = ["after", *(f"after#{number}" for number in range(2, count + 1))]
+        assert (execution.status, refused) == ("failed" if undoes else "completed", list(range(count)))
+        assert [entry.path for entry in execution.history if entry.kind != "rollback"] == steps
+        assert undone == (steps[::-1] if undoes else [])
+
+
 def test_an_uncaught_one_fails_the_execution_and_rolls_back() -> None:
     undone: list[str] = []
 

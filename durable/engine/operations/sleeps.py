@@ -14,9 +14,10 @@ def sleep(replay: Replay, scope: Scope, name: str, deadline: Callable[[int], int
     """Return when the sleep is over; `deadline` turns the time of the first call into its end."""
     replay.enter(scope)
     path = scope.name(name)
-    entry = replay.visit(path, EntryKind.SLEEP)
     called = replay.driver.now()
-    until = entry.until if entry is not None else deadline(called)
+    wanted = deadline(called)  # refuses what can't be, before the history is asked
+    entry = replay.visit(path, EntryKind.SLEEP)
+    until = entry.until if entry is not None else wanted
     now = called if until == called else replay.now  # nothing to wait for, whenever that is asked
     decision = decisions.for_sleep(entry, now, until, passed=replay.behind)
     if decision is Decision.WAIT:

@@ -21,11 +21,21 @@ def step(replay: Replay, scope: Scope, name: str, make: Callable[[str], StepCall
     """The settled entry of a step, replayed or run now; `make` is asked for the call only when it is needed."""
     replay.enter(scope)
     path = scope.name(name)
+    new = None if path in replay.history.operations else _checked(make(path))
     entry = replay.visit(path, EntryKind.STEP)
     if entry is None or not entry.settled or replay.undoing or replay.drift != "off":
-        entry = _settle(replay, make(path), entry)
+        entry = _settle(replay, new or make(path), entry)
     replay.passed(path, entry.ended)
     return entry
+
+
+def _checked(call: StepCall) -> StepCall:
+    """A call that is new to the history, if it can be; raises InvalidCall."""
+    # Before the history is asked: a refused call leaves no trace there, so that the same replay refuses it again,
+    # whatever was recorded after it.
+    if call.rollback is not None:  # a compensation that can't be called is told before it is needed
+        check_call(call.rollback, "Undo", call.arguments, f"the rollback of step '{call.path}'")
+    return call
 
 
 def _settle(replay: Replay, call: StepCall, entry: Entry | None) -> Entry:
@@ -44,8 +54,6 @@ def _settle(replay: Replay, call: StepCall, entry: Entry | None) -> Entry:
 
 
 def _perform(replay: Replay, call: StepCall, entry: Entry | None, decision: Decision) -> Entry:
-    if entry is None and call.rollback is not None:  # a compensation that can't be called is told before it is needed
-        check_call(call.rollback, "Undo", call.arguments, f"the rollback of step '{call.path}'")
     replay.in_body = call.path
     try:
         with replay.asking():
