@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, json
 
 from durable.engine.history import Entry, EntryKind, History, unpack
 from durable.runtime.ports import Segment
 
-MAX_SEGMENT = 150_000  # bytes of values that go into one segment together: an item holds 400 KB
+MAX_SEGMENT = 150_000  # bytes of entries that go into one segment together: an item holds 400 KB
 
 
 class Compacted(Struct, frozen=True):
@@ -46,7 +46,7 @@ def portions(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
     portion: list[Entry] = []
     size = 0
     for entry in entries:
-        length = len(bytes(entry.typed)) + len(bytes(entry.tagged)) + len(bytes(entry.memo)) + len(entry.path)
+        length = len(json.encode(entry))
         if portion and size + length > MAX_SEGMENT:
             yield portion
             portion, size = [], 0
