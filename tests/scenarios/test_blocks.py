@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from durable import (
+    Break,
     Context,
+    Continue,
     ErrorInfo,
     Failure,
     InvalidCall,
@@ -298,3 +300,30 @@ def test_a_block_that_can_not_be_is_refused_at_the_call(call: Callable[[Context]
         durable.run()
 
         assert (execution.status, message in raised[0]) == ("completed", True)
+
+
+@pytest.mark.rule("L5", "D6")
+@pytest.mark.parametrize(("prune_every", "keep"), [(1, 0), (20, 0), (2, 2), (20, 9)])
+def test_a_block_replays_after_a_loop_and_a_block_inside_it_are_over(prune_every: int, keep: int) -> None:
+    def turn(ctx: Context, number: int) -> Continue[int] | Break[int]:
+        ctx.try_step("deep", critical)
+        return Break(number) if number == 2 else Continue(number + 1)
+
+    def flow(ctx: Context) -> list[Any]:
+        counted = ctx.loop("turns", turn, state=0, prune_every=prune_every, keep=keep)
+        handled = ctx.try_block("inner", lambda ctx: ctx.step("charge", critical)).failure.step
+        ctx.sleep("pause", 60)
+        after = ctx.step("after", lambda step: step.path)
+        ctx.sleep("pause", 60)
+        return [counted, handled, after]
+
+    @workflow
+    def order(ctx: Context) -> list[Any]:
+        return [ctx.try_block("flow", flow).value for _ in range(2)]
+
+    with Harness(workflows=[order]) as durable:
+        execution = durable.start(order)
+        durable.run()
+
+        assert execution.output == [[2, f"{flow}/inner/charge", f"{flow}/after"] for flow in ("flow", "flow#2")]
+        assert len(durable.faults.bodies) == len(set(durable.faults.bodies)) == 2 * (3 + 1 + 1)

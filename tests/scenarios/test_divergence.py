@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from durable import Context, ErrorInfo, HistoryDiverged, Retry, Undo
+from durable import Context, ErrorInfo, HistoryDiverged, Retry, Step, Undo
 from durable.testing import Harness
 from tests.scenarios.code import Code
 
@@ -229,3 +229,85 @@ def test_a_swallowed_divergence_is_one_all_the_same() -> None:
         durable.run()
 
         assert (execution.status, durable.faults.bodies) == ("diverged", ["charge"])
+
+
+@pytest.mark.rule("D2", "D7")
+@pytest.mark.parametrize("then_fails", [False, True])
+def test_what_may_change_at_any_time_is_no_divergence(then_fails: bool) -> None:
+    """Bodies, retries, timeouts and rollbacks; a rollback more; a wait's length; code in between; what comes at the end."""
+    ran: list[str] = []
+
+    def before(ctx: Context) -> str:
+        ctx.step("reserve", lambda step: ran.append("reserve"), rollback=lambda undo: ran.append("old undo"))
+        ctx.step("note", lambda step: ran.append("note"))
+        ctx.try_step("refused", lambda step: {}[0], retry=Retry(0))
+        ctx.sleep("pause", 60)
+        return ctx.step("charge", lambda step: "old")
+
+    def after(ctx: Context) -> str:
+        now = ctx.now()
+        ctx.step("reserve", body, retry=Retry(9), timeout=5, rollback=lambda undo: ran.append("undo reserve"))
+        ctx.step("note", body, semantics="at_most_once", rollback=lambda undo: ran.append("undo note"))
+        if ctx.try_step("refused", body, catch=["exhausted", "timeout"]).ok or ctx.now() < now:
+            return "never"
+        ctx.sleep("pause", 3_600)
+        charged = ctx.step("charge", lambda step: "new")
+        ctx.sleep("settle", 60)
+        if then_fails:
+            raise ValueError("sold out")
+        return charged + ctx.step("ship", lambda step: " and shipped")
+
+    def body(step: Step) -> None:
+        ran.append(f"new body of {step.name}")
+
+    code = Code(before)
+    with Harness(workflows=[code.workflow]) as durable:
+        execution = durable.start(code.workflow)
+        durable.run(duration=30)
+        code.deployed = after
+        durable.run()
+
+        if then_fails:
+            assert (execution.status, execution.error.type) == ("failed", "ValueError")
+            assert ran == ["reserve", "note", "undo note", "undo reserve"]
+        else:
+            assert (execution.status, execution.output, ran) == ("completed", "new and shipped", ["reserve", "note"])
+        slept = next(entry for entry in execution.history if entry.path == "pause")
+        assert (slept.ended_at - slept.started_at).total_seconds() == 60
+
+
+@pytest.mark.rule("D7")
+@pytest.mark.parametrize("asleep", [30, 90])
+def test_a_step_in_another_s_place_is_none_where_the_code_says_for_whom_it_is(asleep: int) -> None:
+    """One execution waits where the step was, the other has gone on; what is new to both comes behind a gate."""
+
+    def before(ctx: Context) -> str:
+        ctx.step("reserve", lambda step: None)
+        ctx.step("fax", lambda step: None)
+        ctx.sleep("pause", 60)
+        ctx.step("charge", lambda step: None)
+        ctx.sleep("pause", 60)
+        return "before"
+
+    def after(ctx: Context) -> str:
+        ctx.step("reserve", lambda step: None)
+        ctx.removed("fax", "step")
+        if ctx.version("by mail", 2) == 2:
+            ctx.step("mail", lambda step: None)
+        ctx.sleep("pause", 60)
+        ctx.step("charge", lambda step: None)
+        ctx.sleep("pause", 60)
+        return "after"
+
+    code = Code(before)
+    with Harness(workflows=[code.workflow]) as durable:
+        old = durable.start(code.workflow)
+        durable.run(duration=asleep)
+        code.deployed = after
+        new = durable.start(code.workflow)
+        durable.run()
+
+        assert [old.output, new.output] == ["after", "after"]
+        assert sorted(durable.faults.bodies) == ["charge", "charge", "fax", "mail", "reserve", "reserve"]
+        steps = [[entry.path for entry in each.history if entry.kind == "step"] for each in (old, new)]
+        assert steps == [["reserve", "fax", "charge"], ["reserve", "mail", "charge"]]

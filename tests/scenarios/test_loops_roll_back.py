@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from durable import Break, Context, Continue, Step, Undo, workflow
+from durable import Break, Context, Continue, Step, TerminalError, Undo, workflow
 from durable.testing import Harness
 
 pytestmark = pytest.mark.rule("R15", "R5", "R6")
@@ -235,3 +235,44 @@ def test_a_step_after_a_loop_that_forgot_its_boundaries_is_after_them() -> None:
         durable.run()
 
         assert (execution.status, undone) == ("failed", ["after: -2"])
+
+
+def refuse(step: Step, number: int) -> str:
+    raise TerminalError("no such card")
+
+
+@pytest.mark.rule("F6", "R4")
+@pytest.mark.parametrize("where", ["in a turn", "after the loop"])
+def test_handled_failures_in_turns_and_blocks_hide_no_step_before_or_after_them(where: str) -> None:
+    def flow(ctx: Context, number: int) -> None:
+        ctx.step("hold", charge, number, rollback=refund)
+        ctx.step("refused", refuse, number, rollback=refund)
+
+    def turn(ctx: Context, number: int) -> Continue[int] | Break[int]:
+        ctx.step("first", charge, number, rollback=refund)
+        ctx.try_step("refused", refuse, number, rollback=refund)
+        ctx.try_block("flow", flow, number)
+        ctx.step("last", charge, number, rollback=refund)
+        if number == 2 and where == "in a turn":
+            raise ValueError("sold out")
+        return Break(number) if number == 2 else Continue(number + 1)
+
+    @workflow
+    def order(ctx: Context) -> None:
+        ctx.step("before", charge, -1, rollback=refund)
+        ctx.try_step("refused", refuse, -1, rollback=refund)
+        ctx.loop("turns", turn, state=0, prune_every=1)
+        ctx.step("after", charge, -2, rollback=refund)
+        raise ValueError("sold out")
+
+    with Harness(workflows=[order], steps_per_invocation=4) as durable:
+        execution = durable.start(order)
+        durable.run()
+
+        of_turns = [
+            f"turns[{number}]/{step}: {number}"
+            for number in range(3)
+            for step in ("first", "refused", "flow/hold", "flow/refused", "last")
+        ]
+        started = ["before: -1", "refused: -1", *of_turns, *(["after: -2"] if where == "after the loop" else [])]
+        assert (execution.status, execution.rollback.outcome, undone) == ("failed", "completed", started[::-1])

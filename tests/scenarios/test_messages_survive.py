@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import pytest
 
-from durable import Context, QueueTimeout, Step, workflow
+from durable import Context, Execution, InvalidState, QueueTimeout, Step, workflow
 from durable.runtime.continuation import continuation_of
 from durable.runtime.history_view import RollbackOutcome
 from durable.testing import Harness
@@ -95,6 +98,39 @@ def test_one_that_comes_while_the_execution_is_about_to_park_wakes_it(moment: st
         assert [entry.path for entry in execution.history][:2] == ["first", "between"]
         durable.run()
         assert execution.output == ["a"]
+
+
+@pytest.mark.rule("Q2", "Q5")
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_one_that_comes_at_any_call_of_a_worker_is_taken_once_and_at_once(moment: str) -> None:
+    with Harness(workflows=[waits]) as durable:
+        problems: list[tuple[int, str]] = []
+        came: list[str] = []
+        nth = 0
+        while "it had ended" not in came:
+            nth += 1
+            came.clear()
+            execution = durable.start(waits)
+            execution.send("letters", "a")
+            getattr(durable.faults, moment)(nth, partial(come, execution, came), by="Worker")
+            durable.run(duration=30)  # half of the timeout
+            durable.faults.clear()
+            if came == ["it came"] and (execution.status, execution.history[-1].status) != ("completed", "completed"):
+                problems.append((nth, execution.status))
+            durable.run()
+            if came == ["it came"] and execution.output != ["a", "b"]:
+                problems.append((nth, str(execution.output)))
+            if not came:
+                break  # there are no more calls
+        assert (problems, nth > 8) == ([], True)
+
+
+def come(execution: Execution[list[str], Any], came: list[str]) -> None:
+    try:
+        execution.send("letters", "b")
+        came.append("it came")
+    except InvalidState:
+        came.append("it had ended")
 
 
 @pytest.mark.rule("Q2")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from durable import Context, InvalidName, workflow
+from durable import Break, Context, Continue, InvalidName, Step, Undo, workflow
 from durable.testing import Harness
 
 pytestmark = pytest.mark.rule("D5")
@@ -40,6 +40,53 @@ def test_names_that_look_like_paths_and_counts_are_kept_apart() -> None:
             "a/a",
         ]
         assert len(durable.faults.bodies) == len(set(durable.faults.bodies)) == 10
+
+
+@pytest.mark.rule("D2", "R5", "S6")
+@pytest.mark.parametrize("steps", [1, 99])
+def test_operations_whose_paths_would_be_spelt_alike_have_records_keys_and_rollbacks_of_their_own(steps: int) -> None:
+    keys: dict[str, str] = {}
+    undone: list[str] = []
+
+    def put(step: Step, what: str) -> str:
+        assert what not in keys
+        keys[what] = step.idempotency_key
+        return what
+
+    def undo(undo: Undo[str], what: str) -> None:
+        assert (undo.output, undo.forward_idempotency_key) == (what, keys[what])
+        undone.append(what)
+
+    def take(ctx: Context, name: str, what: str) -> str:
+        return ctx.step(name, put, what, rollback=undo)
+
+    def turn(ctx: Context, number: int) -> Continue[int] | Break[str]:
+        taken = take(ctx, "b", f"in turn {number}")
+        return Break(taken) if number == 1 else Continue(number + 1)
+
+    @workflow
+    def order(ctx: Context) -> list[str]:
+        found = [
+            ctx.loop("a", turn, state=0, keep=9),  # a[0]/b and a[1]/b
+            ctx.try_block("a[1]", take, "b", "in a block that is spelt like a turn").value,
+            ctx.try_block("a", lambda ctx: take(ctx, "b", "in a second a")).value,  # a#2/b
+            ctx.try_block("a#2", take, "b", "in a block that is spelt like a second a").value,
+            *(take(ctx, name, f"a step {name}") for name in ("a[1]/b", "a[1]", "a#2/b", "a#2", "a%232", "[", "]", "#")),
+            ctx.try_block("a", lambda ctx: take(ctx, "#2", "in a third a")).value,  # a#3/%232
+        ]
+        ctx.sleep("pause", 60)
+        if len(found) == 13:
+            raise ValueError(" | ".join(found))
+        return found
+
+    with Harness(workflows=[order], steps_per_invocation=steps) as durable:
+        execution = durable.start(order)
+        durable.run()
+
+        begun = ["in turn 0", *execution.error.message.split(" | ")]
+        assert begun == list(keys)
+        assert (undone, len(set(keys.values()))) == (begun[::-1], 14)
+        assert len(set(durable.faults.bodies)) == 14
 
 
 def test_a_repeated_name_is_counted_over_steps_and_sleeps_alike() -> None:

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from durable import (
+    Break,
     Context,
+    Continue,
     ErrorInfo,
     InvalidCall,
     InvalidInput,
@@ -180,6 +182,38 @@ def test_a_drain_may_use_one_name_for_all_its_waits() -> None:
         durable.run()
 
         assert execution.output == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.rule("L2", "L4")
+@pytest.mark.parametrize("steps", [1, 99])
+def test_a_turn_may_use_one_name_for_all_its_waits_and_the_next_turn_the_same(steps: int) -> None:
+    """A bounded drain: at most three messages a turn, each by a wait of the same name."""
+
+    def turn(ctx: Context, drained: list[list[int]]) -> Continue[list[list[int]]] | Break[list[list[int]]]:
+        taken: list[int] = []
+        for _ in range(3):
+            batch = ctx.queue.next_batch("next", "numbers", timeout=5)
+            if not batch:
+                break
+            taken.append(ctx.step("take", lambda step, body: body, batch[0].body))
+        drained = [*drained, taken]
+        return Continue(drained) if taken else Break(drained)
+
+    @workflow
+    def order(ctx: Context) -> list[list[int]]:
+        return ctx.loop("turns", turn, state=[], keep=9)
+
+    with Harness(workflows=[order], steps_per_invocation=steps) as durable:
+        execution = durable.start(order)
+        for number in range(8):
+            execution.send("numbers", number)
+        durable.run()
+
+        assert execution.output == [[0, 1, 2], [3, 4, 5], [6, 7], []]
+        assert [entry.path for entry in execution.history if entry.kind == "queue"][:6] == [
+            f"turns[{turn}]/{wait}" for turn in (0, 1) for wait in ("next", "next#2", "next#3")
+        ]
+        assert len(durable.faults.bodies) == 8
 
 
 def test_a_message_says_what_it_is() -> None:

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import time
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from durable import Context, ErrorInfo, Failure, Retry, Step, StepFailed, TerminalError, workflow
+from durable import (
+    Context,
+    ErrorInfo,
+    Failure,
+    Retry,
+    RollbackError,
+    Step,
+    StepFailed,
+    TerminalError,
+    Undo,
+    workflow,
+)
 from durable.testing import Harness
+from durable.testing.clock import START
 
 
 class Declined(Exception):
@@ -150,3 +164,86 @@ def test_the_kind_of_a_handled_failure_is_recorded_too(kind: Any) -> None:
         durable.run()
 
         assert seen == [kind, kind]
+
+
+def refuse(step: Step) -> None:
+    raise TerminalError("no card")
+
+
+def demand(step: Step) -> None:
+    raise RollbackError("fraud")
+
+
+def spin(step: Step) -> None:
+    while True:
+        time.sleep(0.005)
+
+
+ALL: list[Any] = ["critical", "timeout", "exhausted", "rollback"]
+ATTEMPTS = {"critical": 1, "rollback": 1, "exhausted": 3, "timeout": 1, "timeout again": 2}
+
+
+@pytest.mark.rule("F4", "S3", "D2")
+@pytest.mark.parametrize("steps", [1, 9])
+def test_each_later_replay_sees_the_same_failures_and_waits_and_runs_for_none_of_them(steps: int) -> None:
+    """Real ones: a body that refuses, that demands a rollback, that fails to the end, that runs out of its time."""
+    replays: list[list[Any]] = []
+
+    @workflow
+    def order(ctx: Context) -> None:
+        seen: list[Any] = []
+        replays.append(seen)
+        seen.append(ctx.try_step("critical", refuse, catch=ALL))
+        seen.append(ctx.try_step("rollback", demand, catch=ALL))
+        seen.append(ctx.try_step("exhausted", decline, catch=ALL, retry=Retry(2, jitter=False)))
+        seen.append(ctx.try_step("timeout", spin, catch=ALL, timeout=0.1))
+        seen.append(ctx.try_step("timeout again", spin, catch=ALL, timeout=0.1, retry=Retry(1, on_timeout=True)))
+        for _ in range(3):
+            ctx.sleep("pause", 60)
+
+    with Harness(workflows=[order], steps_per_invocation=steps) as durable:
+        execution = durable.start(order)
+        durable.run()
+
+        last = replays[-1]
+        assert execution.status == "completed"
+        assert len(replays) == (9 if steps == 1 else 4)
+        assert [seen == last[: len(seen)] for seen in replays] == [True] * len(replays)
+        assert [(each.kind, each.step, each.attempts) for each in last] == [
+            (name.partition(" ")[0], name, attempts) for name, attempts in ATTEMPTS.items()
+        ]
+        assert durable.faults.bodies == [name for name, attempts in ATTEMPTS.items() for _ in range(attempts)]
+        ended = [entry.ended_at for entry in execution.history if entry.kind == "sleep"][-1]
+        assert timedelta(seconds=180) <= ended - START < timedelta(seconds=185)  # attempts and sleeps, and nothing more
+
+
+@pytest.mark.rule("F4", "R4", "R6")
+def test_handled_failures_of_each_kind_are_rolled_back_in_their_places_when_the_execution_fails_later() -> None:
+    undone: list[tuple[str, str, int]] = []
+
+    def undo(undo: Undo[None]) -> None:
+        undone.append((undo.name, undo.status, undo.forward_attempts))
+
+    @workflow
+    def order(ctx: Context) -> None:
+        ctx.step("before", lambda step: None, rollback=undo)
+        ctx.try_step("critical", refuse, catch=ALL, rollback=undo)
+        ctx.try_step("rollback", demand, catch=ALL, rollback=undo)
+        ctx.try_step("exhausted", decline, catch=ALL, retry=Retry(2), rollback=undo)
+        ctx.try_step("timeout", spin, catch=ALL, timeout=0.1, rollback=undo)
+        ctx.step("after", lambda step: None, rollback=undo)
+        raise ValueError("later")
+
+    with Harness(workflows=[order], steps_per_invocation=3) as durable:
+        execution = durable.start(order)
+        durable.run()
+
+        assert (execution.status, execution.error) == ("failed", ErrorInfo("ValueError", "later"))
+        assert undone == [
+            ("after", "completed", 1),
+            ("timeout", "failed", 1),
+            ("exhausted", "failed", 3),
+            ("rollback", "failed", 1),
+            ("critical", "failed", 1),
+            ("before", "completed", 1),
+        ]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from durable import Context, StepFailed, Undo, workflow
+from durable import Break, CodecError, Context, Continue, ErrorInfo, Failure, Step, StepFailed, Undo, workflow
 from durable.testing import Harness
 
 pytestmark = pytest.mark.rule("S12")
@@ -134,3 +134,92 @@ def test_an_output_that_can_not_be_stored_fails_the_execution_and_rolls_back(out
 
         assert (execution.status, execution.error.type, undone) == ("failed", "CodecError", ["charge"])
         assert "the workflow's output" in execution.error.message
+
+
+@pytest.mark.rule("F4", "R4")
+@pytest.mark.parametrize("steps", [1, 9])
+def test_what_is_recorded_before_and_after_it_stands_and_its_failure_is_recorded_too(steps: int) -> None:
+    replays: list[list[Any]] = []
+    undone: list[tuple[str, Any]] = []
+
+    def undo(undo: Undo) -> None:
+        undone.append((undo.name, undo.output))
+
+    def broken(step: Step) -> Any:
+        step.state["broken"] = True
+        step.db.put("key", "of a failed attempt")
+        return {"handler": print}
+
+    def good(step: Step) -> str:
+        step.state[step.name] = step.db.get("key")
+        return f"good {step.name}"
+
+    @workflow(state=dict)
+    def order(ctx: Context) -> None:
+        seen: list[Any] = []
+        replays.append(seen)
+        ctx.sleep("no time", 0)  # recorded along with what comes next
+        seen.append(ctx.step("before", good, rollback=undo))
+        ctx.version("way", 2)
+        seen.append(ctx.try_step("broken", broken, rollback=undo))
+        ctx.sleep("no time", 0)
+        seen.append(ctx.step("after", good, rollback=undo))
+        ctx.sleep("pause", 60)
+        seen.append(ctx.step("last", good, rollback=undo))
+        ctx.step("broken for good", broken)
+
+    with Harness(workflows=[order], steps_per_invocation=steps) as durable:
+        execution = durable.start(order)
+        durable.run()
+
+        error = ErrorInfo("CodecError", replays[-1][1].error.message, {"path": "$.handler"})
+        seen = ["good before", Failure("critical", "step", "broken", 1, error), "good after", "good last"]
+        assert [each == seen[: len(each)] for each in replays] == [True] * len(replays)
+        assert (execution.status, execution.error.details["step"]) == ("failed", "broken for good")
+        assert undone == [("last", "good last"), ("after", "good after"), ("broken", None), ("before", "good before")]
+        assert execution.state == {"before": None, "broken": True, "after": None, "last": None}
+        forward = ["before", "broken", "after", "last", "broken for good"]
+        assert durable.faults.bodies == [*forward, "last", "after", "broken", "before"]
+        assert [(entry.path, entry.status) for entry in execution.history if entry.kind != "rollback"] == [
+            ("no time", "completed"),
+            ("before", "completed"),
+            ("way", "completed"),
+            ("broken", "failed"),
+            ("no time#2", "completed"),
+            ("after", "completed"),
+            ("pause", "completed"),
+            ("last", "completed"),
+            ("broken for good", "failed"),
+        ]
+
+
+@pytest.mark.rule("D9")
+@pytest.mark.parametrize("what", ["a loop's state", "a loop's end"])
+def test_what_a_workflow_hands_over_and_can_not_be_stored_can_be_handled_and_what_follows_stands(what: str) -> None:
+    def hand_over(ctx: Context) -> None:
+        match what:
+            case "a loop's state":
+                ctx.loop("turns", lambda ctx, state: Continue([object()]), state=[0])
+            case "a loop's end":
+                ctx.loop("turns", lambda ctx: Break(object()))
+            case _:
+                ctx.queue.next("wait", "questions", completable=True).complete(object())
+
+    @workflow
+    def order(ctx: Context) -> list[str]:
+        try:
+            hand_over(ctx)
+        except CodecError as error:
+            told = error.path
+        after = ctx.step("after", lambda step: step.name)
+        ctx.sleep("pause", 60)
+        return [told, after, ctx.step("last", lambda step: step.name)]
+
+    with Harness(workflows=[order]) as durable:
+        execution = durable.start(order)
+        execution.send("questions", "?")
+        durable.run()
+
+        path = "$[0]" if what == "a loop's state" else "$"
+        assert (execution.status, execution.output) == ("completed", [path, "after", "last"])
+        assert durable.faults.bodies == ["after", "last"]
