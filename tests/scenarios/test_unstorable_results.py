@@ -194,7 +194,7 @@ def test_what_is_recorded_before_and_after_it_stands_and_its_failure_is_recorded
 
 
 @pytest.mark.rule("D9")
-@pytest.mark.parametrize("what", ["a loop's state", "a loop's end"])
+@pytest.mark.parametrize("what", ["a loop's state", "a loop's end", "a response"])
 def test_what_a_workflow_hands_over_and_can_not_be_stored_can_be_handled_and_what_follows_stands(what: str) -> None:
     def hand_over(ctx: Context) -> None:
         match what:
@@ -203,7 +203,11 @@ def test_what_a_workflow_hands_over_and_can_not_be_stored_can_be_handled_and_wha
             case "a loop's end":
                 ctx.loop("turns", lambda ctx: Break(object()))
             case _:
-                ctx.queue.next("wait", "questions", completable=True).complete(object())
+                message = ctx.queue.next("wait", "questions", completable=True)
+                try:
+                    message.complete(object())
+                finally:
+                    message.complete("thanks")  # the refused one was none
 
     @workflow
     def order(ctx: Context) -> list[str]:

@@ -76,12 +76,13 @@ def _message(replay: Replay, scope: Scope, path: str, call: Receive, sent: Sent,
         reply = f"{path}/reply" if at == 0 else f"{path}/reply#{at + 1}"
         if replay.has_visited(reply):
             raise InvalidCall(f"message '{sent.id}' was completed before: a message has one response")
+        # Before the history is asked: what can't be stored leaves no trace there, and is refused again by every replay.
+        stored = replay.driver.checked(codec.encode(response), f"the response to message '{sent.id}'")
         entry = replay.visit(reply, EntryKind.REPLY)
         if entry is None:
             if replay.undoing:
                 replay.suspend()
             now = replay.driver.now()
-            stored = replay.driver.checked(codec.encode(response), f"the response to message '{sent.id}'")
             with replay.asking():
                 replay.driver.reply(sent, stored)
             order = replay.history.next_order
