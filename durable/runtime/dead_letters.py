@@ -63,7 +63,7 @@ class DeadLetters:
                 return Verdict.DELETE
             answer = self._ports.store.update(self._decide(head, delivery, ruling.action, now))
             if not isinstance(answer, Refused):
-                self._tell(answer, delivery)
+                self._tell(head, answer, delivery)
                 return Verdict.DELETE
             head = answer.head
         return Verdict.RETURN
@@ -73,7 +73,7 @@ class DeadLetters:
         if action is Action.HOLD or not known:  # it merely waits, or this deployment can't know: nothing is counted
             return protocol.bury(head, delivery.message_id, None, head.status, now, counted=False)
         dead = head.dead + 1
-        if dead < (CRASHES if head.claims else LETTERS):
+        if dead < (CRASHES if head.unaccounted else LETTERS):
             return protocol.bury(head, delivery.message_id, None, head.status, now, counted=True)
         if head.status in ENDING:
             end = self._end(head)
@@ -101,19 +101,19 @@ class DeadLetters:
         cancelled = head.status is Status.CANCELLING or (cause is not None and cause.path == records.CANCELLATION)
         return Status.CANCELLED if cancelled else Status.FAILED
 
-    def _tell(self, head: Head, delivery: Delivery) -> None:
+    def _tell(self, before: Head, head: Head, delivery: Delivery) -> None:
+        ends = head.status is not before.status
         self._ports.observer.noticed("dead_letter", head.execution_id, head.workflow)
         if head.terminal:
             seconds = max(0, head.ended - head.created) / 1000
             self._ports.observer.execution_ended(
                 ExecutionEnded(head.execution_id, head.workflow, head.status, "failed", seconds)
             )
-        elif head.status is not Status.FAILING:
+        elif not ends:  # what has just begun to fail is sent by the trigger of its rollback
             self._send(head, self._ports.clock.now())
-        level = logging.ERROR if head.dead or head.terminal else logging.INFO
-        logger.log(
-            level, "dead letter (%d in a row): the execution is %s", head.dead, head.status, extra=fields(delivery)
-        )
+        dead = before.dead + 1 if ends else head.dead
+        level = logging.ERROR if dead else logging.INFO
+        logger.log(level, "dead letter (%d in a row): the execution is %s", dead, head.status, extra=fields(delivery))
 
     def _send(self, head: Head, now: int) -> None:
         delay = max(0, head.wake - now) / 1000 if head.parked(now) else DELAY

@@ -86,6 +86,11 @@ class Head(Struct, frozen=True):
         """Which kind of claim moves it on: `forward` or `rollback`."""
         return "rollback" if self.status in ENDING else "forward"
 
+    @property
+    def unaccounted(self) -> int:
+        """Claims of this phase since the last checkpoint: above zero, and unheld, some invocation has died."""
+        return self.undoing if self.status in ENDING else self.claims
+
     def held(self, now: int) -> bool:
         """Whether somebody holds the lease."""
         return self.lease > now

@@ -223,17 +223,21 @@ def send(head: Head, now: int) -> Update:
 
 
 def bury(head: Head, message_id: str, tail: bytes | None, status: Status, now: int, *, counted: bool) -> Update:
-    """Rule 11: what a dead letter changes. A new revision, so that the old message can't come back; `dead` counts."""
+    """Rule 11: what a dead letter changes. A new revision, so that the old message can't come back; `dead` counts.
+
+    Of those that fail an execution none counts against its rollback.
+    """
     write: dict[str, object] = {"revision": head.revision + 1, "message": message_id}
     if tail is not None:
         write["tail"] = tail
-    if status is not head.status:
-        write |= {"status": status, "wake": 0, **due(head, status, 0, now)}
+    ends = status is not head.status
+    if ends:
+        write |= {"status": status, "wake": 0, "dead": 0, **due(head, status, 0, now)}
     return Update(
         head.execution_id,
         Where(status=frozenset({head.status}), revision=head.revision, free_at=now),
         write,
-        {"dead": 1} if counted else {},
+        {"dead": 1} if counted and not ends else {},
     )
 
 

@@ -79,7 +79,8 @@ def rollback_wrong(before: Head, after: State, scenario: Scenario) -> str | None
 def wrongly_failed(before: Head, after: State, scenario: Scenario) -> str | None:
     """A dead letter fails neither a live body nor a wait, and nothing that did not fail again and again."""
     head = after.head
-    if head.status not in ("failing", "failed") or before.status == head.status or head.dead == 0:
+    dead = before.dead + 1 if head.status == "failing" and not head.failed else head.dead
+    if head.status not in ("failing", "failed") or before.status == head.status or dead == 0:
         return None
     if after.faults.deploying:
         return "a dead letter fails an execution whose version is not deployed yet"
@@ -87,7 +88,7 @@ def wrongly_failed(before: Head, after: State, scenario: Scenario) -> str | None
         return "a dead letter fails an execution whose lease is not over"
     if parked(before):
         return "a dead letter fails an execution that merely waits"
-    if head.dead < 4 and not after.truth.died:
+    if dead < 4 and not after.truth.died:
         return "a dead letter fails an execution that never crashed"
     return None
 

@@ -38,12 +38,12 @@ def dead_letter(head: Head, message: Message, scenario: Scenario, *, known: bool
     if parked(head) or not (known or broken is Mutant.UNKNOWN_VERSION_COUNTS):
         return Handled(written, sends(process, written.revision))
     written = written._replace(dead=head.dead + 1)
-    enough = 2 if head.claims else 4
+    enough = 2 if (head.undoing if head.status in BACKWARD else head.claims) else 4
     if written.dead < enough and broken is not Mutant.DEAD_LETTER_FAILS_AT_ONCE:
         return Handled(written, sends(process, written.revision))
     if head.status in BACKWARD:
         return Handled(ended(written._replace(rollback_failed=True)), deletes(process))
-    failing = written._replace(status="failing", ending="failed", wake="", due="now")
+    failing = written._replace(status="failing", ending="failed", wake="", due="now", dead=0)
     return Handled(failing, deletes(process), relayed=True)
 
 

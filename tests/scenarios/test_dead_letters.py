@@ -99,6 +99,28 @@ def test_four_dead_letters_without_progress_fail_the_execution_and_roll_it_back(
     assert execution.rollback == RollbackOutcome("completed")
 
 
+@pytest.mark.rule("E6", "R13", "R3")
+def test_dead_letters_that_failed_an_execution_do_not_count_against_its_rollback(durable: Harness) -> None:
+    execution = durable.start(saga)
+    durable.deliver_once()
+
+    def throttle(times: int) -> None:
+        for _ in range(times):
+            throttled(durable)
+            durable.run(duration=0)
+            durable.clock.advance(60)
+
+    throttle(3)
+    throttled(durable)  # the fourth fails it
+    while execution.status != "failing" or not durable.messages():
+        durable.deliver_once()
+    throttle(3)
+    durable.run()
+
+    assert (execution.status, execution.error.type, ran) == ("failed", "DeadLettered", ["first", "undo first"])
+    assert (letters(durable), execution.rollback) == (7, RollbackOutcome("completed"))
+
+
 @pytest.mark.rule("E6", "Q4")
 def test_a_dead_letter_of_one_that_merely_sleeps_counts_for_nothing(durable: Harness) -> None:
     """H11: holds and early timers burn receives too."""
