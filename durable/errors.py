@@ -25,6 +25,7 @@ Kind = Literal["critical", "timeout", "exhausted", "rollback"]
 """How a step failed: it may not be retried, ran out of time or of attempts, or demands a rollback (S3)."""
 
 _NO_DETAILS: Mapping[str, Any] = MappingProxyType({})
+_CHANGED_CODE = "Give changed code a new version, gate it with ctx.version, or mark what was deleted with ctx.removed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,13 +149,12 @@ class CodecError(DurableError):
 class HistoryDiverged(DurableError):
     """The code asks for something else than the history holds (D6)."""
 
-    def __init__(self, path: str, recorded: str, requested: str) -> None:
+    def __init__(self, path: str, recorded: str, requested: str, advice: str = _CHANGED_CODE) -> None:
         self.path = path
         self.recorded = recorded
         self.requested = requested
         super().__init__(
-            f"the history of this execution has {recorded} at '{path}'; the code now has {requested}. "
-            "Give changed code a new version, gate it with ctx.version, or mark what was deleted with ctx.removed."
+            f"the history of this execution has {recorded} at '{path}'; the code now has {requested}. {advice}"
         )
 
 

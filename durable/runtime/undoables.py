@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from durable.engine.calls import StepCall
 from durable.engine.context import Context
-from durable.engine.history import Entry
+from durable.engine.history import Entry, History
 from durable.engine.interrupts import Diverged, Interrupt, Suspended
 from durable.engine.log import ExecutionLog
 from durable.engine.messages import Sent
@@ -20,6 +20,11 @@ from durable.engine.workflow import Workflow
 from durable.errors import HistoryDiverged
 from durable.runtime.claimed import Claimed
 from durable.runtime.head import Status
+
+KEEP_IT = (
+    "Rollbacks are not stored: put the step and its rollback back, behind ctx.version for new executions to do without, "
+    "until none that ran it is under way; then resume this one. Or cancel it without its rollback."
+)
 
 
 def undoables(claimed: Claimed, workflow: Workflow[Any, Any, Any], drift: Drift) -> list[Undoable]:
@@ -30,9 +35,9 @@ def undoables(claimed: Claimed, workflow: Workflow[Any, Any, Any], drift: Drift)
     replay = _replayed(claimed, workflow, drift)
     found = {undoable.call.path for undoable in replay.undoables}
     for entry in history.undoable_steps():
-        if entry.path not in found:
+        if entry.path not in found and not _rolled_back(history, entry):
             recorded = f"a step '{entry.path}' with a rollback"
-            raise Diverged(HistoryDiverged(entry.path, recorded, "no such step, or no rollback for it"))
+            raise Diverged(HistoryDiverged(entry.path, recorded, "no such step, or no rollback for it", KEEP_IT))
     may_have_started = head.claims > 0 and head.status is not Status.ROLLING_BACK
     started = [
         undoable
@@ -40,6 +45,12 @@ def undoables(claimed: Claimed, workflow: Workflow[Any, Any, Any], drift: Drift)
         if undoable.order > history.boundary and (has_started(undoable.entry) or may_have_started)
     ]
     return sorted(started, key=lambda undoable: undoable.order, reverse=True)
+
+
+def _rolled_back(history: History, entry: Entry) -> bool:
+    """Whether nothing more will be asked of the step's rollback."""
+    rollback = history.rollbacks.get(entry.path)
+    return rollback is not None and rollback.settled
 
 
 def has_started(entry: Entry | None) -> bool:

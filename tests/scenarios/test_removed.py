@@ -127,37 +127,171 @@ def test_something_else_in_its_place_is_a_divergence_that_names_both() -> None:
         )
 
 
-@pytest.mark.rule("D6", "R16")
-def test_a_compensation_that_was_removed_with_its_step_is_missed_and_not_passed_over() -> None:
-    undone: list[str] = []
+undone: list[str] = []
 
-    def undo(undo: Undo) -> None:
-        undone.append(undo.path)
 
-    def old(ctx: Context) -> None:
-        ctx.step("gone", lambda step: None, rollback=undo)
-        ctx.step("stays", lambda step: None, rollback=undo)
+@pytest.fixture(autouse=True)
+def _fresh() -> None:
+    undone.clear()
+
+
+def undo(undo: Undo) -> None:
+    undone.append(undo.path)
+
+
+def charges(charge: Callable[[Context], object], fails: bool = True) -> Callable[[Context], str]:
+    """Code that charges, in this way, between two steps with rollbacks; it sleeps for a minute before it ends."""
+
+    def code(ctx: Context) -> str:
+        ctx.step("before", lambda step: None, rollback=undo)
+        charge(ctx)
+        ctx.step("after", lambda step: None, rollback=undo)
         ctx.sleep("pause", 60)
-        raise ValueError("later")
+        if fails:
+            raise ValueError("later")
+        return "well"
 
-    def new(ctx: Context) -> None:
-        ctx.removed("gone", "step")
-        ctx.step("stays", lambda step: None, rollback=undo)
-        ctx.sleep("pause", 60)
-        raise ValueError("later")
+    return code
 
-    code = Code(old)
+
+def charge(ctx: Context) -> None:
+    ctx.step("charge", lambda step: None, rollback=undo)
+
+
+def no_charge(ctx: Context) -> None:
+    ctx.removed("charge", "step")
+
+
+def asleep(durable: Harness, code: Code) -> Any:
+    """An execution that has charged, and whose code is then deployed anew."""
+    execution = durable.start(code.workflow)
+    durable.run(duration=30)
+    assert execution.status == "waiting"
+    return execution
+
+
+@pytest.mark.rule("R2")
+def test_a_step_with_a_rollback_is_not_missed_while_all_goes_well() -> None:
+    code = Code(charges(charge, fails=False))
     with Harness(workflows=[code.workflow]) as durable:
-        execution = durable.start(code.workflow)
-        durable.run(duration=30)
-        code.deployed = new
+        execution = asleep(durable, code)
+        code.deployed = charges(no_charge, fails=False)
         durable.run()
-        assert (execution.status, execution.error.details["path"], undone) == ("diverged", "gone", [])
 
-        code.deployed = old
+        assert (execution.status, execution.output, undone) == ("completed", "well", [])
+
+
+@pytest.mark.rule("D6", "R16")
+@pytest.mark.parametrize("end", ["fails", "is cancelled"])
+@pytest.mark.parametrize(
+    ("old", "new", "path"),
+    [
+        (charge, no_charge, "charge"),
+        (
+            lambda ctx: ctx.try_block("block", charge),
+            lambda ctx: ctx.removed("block", "block"),
+            "block/charge",
+        ),
+        (
+            lambda ctx: ctx.loop("turns", lambda ctx: charge(ctx) or Break()),
+            lambda ctx: ctx.removed("turns", "loop"),
+            "turns[0]/charge",
+        ),
+    ],
+    ids=["step", "block", "loop"],
+)
+def test_a_compensation_that_was_removed_with_its_step_is_missed_and_nothing_is_rolled_back_without_it(
+    old: Callable[[Context], object], new: Callable[[Context], object], path: str, end: str
+) -> None:
+    code = Code(charges(old))
+    with Harness(workflows=[code.workflow]) as durable:
+        execution = asleep(durable, code)
+        code.deployed = charges(new)
+        if end == "is cancelled":
+            execution.cancel()
+        durable.run()
+        assert (execution.status, execution.error.details["path"], undone) == ("diverged", path, [])
+        assert execution.error.message == (
+            f"the history of this execution has a step '{path}' with a rollback at '{path}'; the code now has no such step, "
+            "or no rollback for it. Rollbacks are not stored: put the step and its rollback back, behind ctx.version for new "
+            "executions to do without, until none that ran it is under way; then resume this one. Or cancel it without its "
+            "rollback."
+        )
+
+        code.deployed = charges(old)
         execution.resume()
         durable.run()
-        assert (execution.status, undone) == ("failed", ["stays", "gone"])
+        assert execution.status == ("failed" if end == "fails" else "cancelled")
+        assert undone == ["after", path, "before"]
+
+
+@pytest.mark.rule("R12")
+@pytest.mark.parametrize(("diverged", "status"), [(False, "cancelled"), (True, "failed")])
+def test_an_execution_whose_compensation_was_removed_can_be_ended_without_its_rollback(
+    diverged: bool, status: str
+) -> None:
+    code = Code(charges(charge))
+    with Harness(workflows=[code.workflow]) as durable:
+        execution = asleep(durable, code)
+        code.deployed = charges(no_charge)
+        if diverged:
+            durable.run()
+            assert execution.status == "diverged"
+        execution.cancel(rollback=False)
+        durable.run()
+
+        assert (execution.status, execution.rollback.outcome, undone) == (status, "none", [])
+
+
+@pytest.mark.rule("R4")
+def test_behind_a_gate_the_step_stays_for_those_that_ran_it_and_new_ones_do_without() -> None:
+    def charge_as_it_was(ctx: Context) -> None:
+        if ctx.version("without charge", 2) == 1:
+            charge(ctx)
+
+    code = Code(charges(charge))
+    with Harness(workflows=[code.workflow]) as durable:
+        execution = asleep(durable, code)
+        code.deployed = charges(charge_as_it_was)
+        durable.run()
+        assert (execution.status, undone) == ("failed", ["after", "charge", "before"])
+
+        undone.clear()
+        fresh = durable.start(code.workflow)
+        durable.run()
+        assert (fresh.status, undone) == ("failed", ["after", "before"])
+
+
+@pytest.mark.rule("R14")
+def test_a_compensation_behind_a_boundary_is_not_missed() -> None:
+    def settled(ctx: Context) -> None:
+        charge(ctx)
+        ctx.rollback_checkpoint("settled")
+
+    def removed(ctx: Context) -> None:
+        no_charge(ctx)
+        ctx.rollback_checkpoint("settled")
+
+    code = Code(charges(settled))
+    with Harness(workflows=[code.workflow]) as durable:
+        execution = asleep(durable, code)
+        code.deployed = charges(removed)
+        durable.run()
+
+        assert (execution.status, execution.rollback.outcome, undone) == ("failed", "completed", ["after"])
+
+
+@pytest.mark.rule("R8", "R16")
+def test_a_compensation_that_has_run_is_not_missed_by_the_rest_of_the_rollback() -> None:
+    code = Code(charges(charge))
+    with Harness(workflows=[code.workflow]) as durable:
+        execution = asleep(durable, code)
+        durable.faults.in_body(2, lambda: setattr(code, "deployed", charges(no_charge)), path="charge")
+        execution.cancel()
+        durable.run()
+
+        assert (execution.status, execution.rollback.outcome) == ("cancelled", "completed")
+        assert durable.faults.bodies == ["before", "charge", "after", "after", "charge", "before"]
 
 
 @pytest.mark.parametrize("kind", ["steps", "", None, "rollback"])
