@@ -9,7 +9,7 @@ from durable.engine import codec
 from durable.engine.document import Document
 from durable.engine.log import ExecutionLog
 from durable.engine.scoped import Scoped
-from durable.engine.signatures import hints_of
+from durable.engine.signatures import hints_of, signature_of
 from durable.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class ActionFunction(_Callable["W", "P", "R"]):
         """Positional and named arguments from plain JSON by name; raises InvalidInput that names the misfit (E10)."""
         import inspect  # only for what comes over HTTP
 
-        signature = inspect.signature(self.run)
+        signature = signature_of(self.run)
         (first, *parameters) = signature.parameters.values()
         many = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
         known = {parameter.name: parameter for parameter in parameters if parameter.kind not in many}

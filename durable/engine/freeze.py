@@ -6,6 +6,7 @@ Rollbacks run after the loop that named them has moved on; without this, each wo
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import WRAPPER_ASSIGNMENTS
 from opcode import EXTENDED_ARG, opmap
 from types import CellType, CodeType, FunctionType
 from typing import Any
@@ -29,8 +30,8 @@ def freeze(function: Callable[..., Any]) -> Callable[..., Any]:
         ),
     )
     frozen.__kwdefaults__ = function.__kwdefaults__
-    frozen.__annotations__ = function.__annotations__
-    frozen.__qualname__ = function.__qualname__
+    for name in WRAPPER_ASSIGNMENTS:  # its name and text; its annotations, as this Python keeps them
+        setattr(frozen, name, getattr(function, name))
     return frozen
 
 

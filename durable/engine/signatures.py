@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from types import CodeType
-from typing import Any, get_args, get_origin, get_type_hints
+from types import CodeType, FunctionType, SimpleNamespace
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from durable.errors import InvalidCall
 
+if TYPE_CHECKING:
+    from inspect import Signature
+
 _SPELT: dict[tuple[CodeType, str], Any] = {}  # annotations written as text, by the code that carries them
+_UNREADABLE = ""  # from Python 3.14 on annotations are evaluated when they are read, and may not be readable at once
 
 
 def result_type(function: Callable[..., Any]) -> Any:
@@ -18,7 +23,10 @@ def result_type(function: Callable[..., Any]) -> Any:
     code = getattr(function, "__code__", None)
     if code is None:
         return _hinted_result(function)
-    hint = function.__annotations__.get("return", Any) if function.__annotations__ else Any
+    try:
+        hint = function.__annotations__.get("return", Any) if function.__annotations__ else Any
+    except Exception:
+        hint = _UNREADABLE
     if isinstance(hint, str):
         known = _SPELT.get((code, hint), _SPELT)
         if known is _SPELT:
@@ -35,7 +43,7 @@ def parameter_types(function: Callable[..., Any]) -> list[tuple[str, Any]]:
 
     hints = hints_of(function)
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    parameters = inspect.signature(function).parameters.values()
+    parameters = signature_of(function).parameters.values()
     return [(parameter.name, hints.get(parameter.name, Any)) for parameter in parameters if parameter.kind in kinds]
 
 
@@ -43,7 +51,7 @@ def default_of(function: Callable[..., Any], parameter: str, otherwise: Any) -> 
     """The default of a parameter, if it has one."""
     import inspect
 
-    default = inspect.signature(function).parameters[parameter].default
+    default = signature_of(function).parameters[parameter].default
     return otherwise if default is inspect.Parameter.empty else default
 
 
@@ -51,7 +59,7 @@ def required_keyword(function: Callable[..., Any]) -> str | None:
     """The first parameter that is given by keyword alone and has no default."""
     import inspect
 
-    for parameter in inspect.signature(function).parameters.values():
+    for parameter in signature_of(function).parameters.values():
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY and parameter.default is inspect.Parameter.empty:
             return parameter.name
     return None
@@ -62,10 +70,8 @@ def check_call(function: Callable[..., Any], first: str, arguments: Sequence[obj
 
     Costs microseconds, so it is asked only before a body really runs, never on replay.
     """
-    import inspect
-
     try:
-        signature = inspect.signature(function)
+        signature = signature_of(function)
     except (TypeError, ValueError):  # builtins that have none
         return
     try:
@@ -79,23 +85,55 @@ def check_call(function: Callable[..., Any], first: str, arguments: Sequence[obj
         ) from None
 
 
+def signature_of(function: Callable[..., Any]) -> Signature:
+    """The parameters. Annotations may be text: they are shown, never asked for."""
+    import inspect
+
+    if sys.version_info >= (3, 14):
+        from annotationlib import Format
+
+        return inspect.signature(function, annotation_format=Format.STRING)
+    return inspect.signature(function)
+
+
 def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
-    """The resolved annotations; empty when they can't be resolved (names that exist for type checkers alone)."""
+    """The resolved annotations, without those that can't be resolved (names that exist for type checkers alone)."""
+    function = _plain(function)
     try:
         return get_type_hints(function)
     except Exception:
-        return {}
+        return _each_by_itself(function)
 
 
-def _plain(function: Callable[..., Any]) -> Any:
+def _each_by_itself(function: Callable[..., Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, written in _as_written(function).items():
+        try:
+            found |= get_type_hints(SimpleNamespace(__annotations__={name: written}), function.__globals__)
+        except Exception:
+            continue
+    return found
+
+
+def _as_written(function: Callable[..., Any]) -> Mapping[str, Any]:
+    if sys.version_info >= (3, 14):
+        from annotationlib import Format, get_annotations
+
+        return get_annotations(function, format=Format.FORWARDREF)
+    return getattr(function, "__annotations__", {})
+
+
+def _plain(function: Any) -> Any:
+    """What carries the annotations: a function, behind its bound arguments, its object, its cache or its class."""
     while isinstance(function, partial):
         function = function.func
-    return getattr(function, "__func__", function)
+    if isinstance(function, FunctionType):
+        return function
+    bound = getattr(function, "__func__", None) or getattr(function, "__wrapped__", None)
+    return bound if bound is not None else type(function).__call__
 
 
 def _hinted_result(function: Any) -> Any:
-    if not hasattr(function, "__annotations__"):  # an object that is callable: its class says
-        function = type(function).__call__
     hint = hints_of(function).get("return", Any)
     if getattr(get_origin(hint), "__name__", "") in ("Coroutine", "Awaitable"):
         hint = get_args(hint)[-1]
