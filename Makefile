@@ -36,7 +36,7 @@ test: $(READY)  ## the whole suite, offline
 
 test-all: $(READY)  ## the suite on every Python that is installed, and the scenarios over EventBridge
 	for python in $(PYTHONS); do \
-	    $$python -c "" 2>/dev/null || continue; \
+	    $$python -c "" 2>/dev/null || { echo "== $$python is not installed"; continue; }; \
 	    echo "== $$($$python --version)"; \
 	    $$python -m venv .venv-test && \
 	    .venv-test/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt && \

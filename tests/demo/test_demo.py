@@ -39,6 +39,7 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path) -> None:
         "0",
     ]  # far from its end, whoever waits
     environment = {"TMPDIR": str(tmp_path), "PATH": ""}
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a script's background job, and all it starts, ignores it
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, env=environment) as demo:
         assert demo.stdout
         while "open" not in demo.stdout.readline():
