@@ -15,7 +15,6 @@ from durable.testing.mail import Mail
 from durable.testing.metering import Meter
 from durable.testing.permissions import Permissions
 from durable.testing.sources.timers import Timers
-from durable.testing.tokens import Tokens
 from durable.testing.units import Units
 from durable.testing.watch import Watch
 from durable.testing.wire import Answer, Answered, Request, Send, answer_of
@@ -69,7 +68,6 @@ class Traffic:
         self._mail = mail
         self._meter = meter
         self._watch = watch
-        self._tokens = Tokens()
         self.timers: Timers | None = None
         self._local = threading.local()
         self._one_at_a_time = threading.RLock()  # moto's transactions lose writes of other threads
@@ -127,10 +125,8 @@ class Traffic:
 
     def _forward(self, request: Request, send: Send) -> tuple[AWSResponse, Answer]:
         self._mail.before(request)
-        self._tokens.before(request)
         response = send()
         answer = answer_of(response)
-        self._tokens.after(request, answer)
         self._mail.after(request, answer)
         self._watch.after(request, answer)
         if self.timers is not None:

@@ -1,9 +1,9 @@
-"""A template deployed in memory: its stack in moto, its functions, its event sources, under one virtual clock."""
+"""A template deployed in memory: its stack in an emulator, its functions, its event sources, under one virtual clock."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from datetime import datetime
 from functools import cache
@@ -13,7 +13,7 @@ from typing import Any, Self
 from durable.testing.calls import Traffic
 from durable.testing.clock import START, VirtualClock
 from durable.testing.definitions import QueueSource, ScheduleSource, StreamSource
-from durable.testing.emulator import emulated
+from durable.testing.emulator import Emulator
 from durable.testing.faults import Faults
 from durable.testing.functions import DeployedFunction, installed
 from durable.testing.invocations import Invocations
@@ -26,13 +26,11 @@ from durable.testing.sources.queue import QueuePoller
 from durable.testing.sources.schedule import Schedule
 from durable.testing.sources.stream import StreamReader
 from durable.testing.sources.timers import Timers
-from durable.testing.stack import ACCOUNT, Queue, Stack
+from durable.testing.stack import REGION, Stack
 from durable.testing.template import Template
-from durable.testing.units import Item
 from durable.testing.watch import Watch
 from durable.testing.wire import tapped
 
-REGION = "us-east-1"
 LIMIT = 100_000  # invocations of one harness, after which a run is taken to be endless
 
 ENVIRONMENT: Mapping[str, str | None] = {
@@ -56,6 +54,7 @@ class Deployment:
         self,
         template: Template,
         *,
+        emulator: Emulator,
         environment: Mapping[str, str],
         start: datetime | None,
         wiring: Wiring | None,
@@ -66,6 +65,7 @@ class Deployment:
         self.faults = Faults(self.invocations)
         self.limit = LIMIT
         self._template = template
+        self._emulator = emulator
         self._overrides = environment
         self._wiring = wiring
         self._build = build
@@ -74,7 +74,7 @@ class Deployment:
     def __enter__(self) -> Self:
         with ExitStack() as opening:
             opening.enter_context(installed(ENVIRONMENT))
-            opening.enter_context(emulated())
+            opening.enter_context(self._emulator.running())
             opening.enter_context(self.clock)
             self.stack = Stack.create(
                 self._template,
@@ -97,9 +97,9 @@ class Deployment:
         self._open.__exit__(kind, error, trace)
 
     def _assemble(self) -> None:
-        self.meter = Meter(self.stack.tables, read_item)
-        self.watch = Watch(self.meter, read_item)
-        self.mail = Mail(self.clock, self.stack.queues, read_queue)
+        self.meter = Meter(self.stack.tables, self._emulator.item)
+        self.watch = Watch(self.meter, self._emulator.item)
+        self.mail = Mail(self.clock, self.stack.queues, self._emulator.messages)
         self.permissions = Permissions(self._template, self.stack)
         self.traffic = Traffic(
             self.clock, self.invocations, self.permissions, self.faults, self.mail, self.meter, self.watch
@@ -150,19 +150,3 @@ def _client(service: str) -> Any:
 
     session: Any = boto3.Session("testing", "testing", region_name=REGION)
     return session.client(service)
-
-
-def read_item(table: str, key: Item) -> Item | None:
-    """An item as moto has it, without a call."""
-    from moto.dynamodb.models import dynamodb_backends
-
-    item = dynamodb_backends[ACCOUNT][REGION].get_item(table, dict(key))
-    return None if item is None else {name: value.to_json() for name, value in item.attrs.items()}
-
-
-def read_queue(queue: Queue) -> Iterator[tuple[str, str]]:
-    """The ids and bodies of the messages in a queue as moto has it, without a call."""
-    from moto.sqs.models import sqs_backends
-
-    for message in sqs_backends[ACCOUNT][REGION].queues[queue.name]._messages:
-        yield message.id, message.body

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from durable.errors import ConfigurationError
 from durable.runtime.client import Client
@@ -16,10 +16,12 @@ from durable.testing.calls import Call
 from durable.testing.clock import VirtualClock, seconds
 from durable.testing.deployment import Deployment
 from durable.testing.doubles import BodyObserver, VirtualProcess
+from durable.testing.emulator import Emulator
 from durable.testing.faults import Faults
 from durable.testing.functions import load_module
 from durable.testing.invocations import Invocation
 from durable.testing.mail import Message
+from durable.testing.moto import Moto
 from durable.testing.permissions import Permissions
 from durable.testing.pump import SWEEPER
 from durable.testing.runner import EndlessRun
@@ -42,6 +44,8 @@ class Harness(Client):
         durable.run()
         assert execution.status == "completed"
     """
+
+    emulator: ClassVar[Emulator] = Moto()
 
     def __init__(
         self,
@@ -66,6 +70,7 @@ class Harness(Client):
         self._wiring = _wiring(loaded)
         self._deployment = Deployment(
             loaded,
+            emulator=self.emulator,
             environment={"DURABLE_STEPS": str(steps_per_invocation), "DURABLE_DRIFT": "error"},
             start=start,
             wiring=self._wiring,

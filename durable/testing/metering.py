@@ -30,6 +30,7 @@ class Meter:
 
     def __init__(self, tables: Mapping[str, Table], read: ReadItem) -> None:
         self._read = read
+        self._applied: set[str] = set()  # tokens of transactions
         self._keys = {
             table.name: tuple(key["AttributeName"] for key in table.settings["KeySchema"]) for table in tables.values()
         }
@@ -50,6 +51,8 @@ class Meter:
         if request.service != "dynamodb":
             return Units()
         factor = 2 if request.operation.startswith("Transact") else 1
+        if self._repeated(request, answer):  # it only reads
+            return Units(read=sum(factor * read_units(item_size(item.old), consistent=True) for item in touched))
         total = Units(read=factor * self._read_units(request, answer))
         for item in touched:
             new = item.old if item.checked_only else self._read(item.table, item.key)
@@ -58,6 +61,15 @@ class Meter:
                 index=index_units(self._indexes[item.table], item.old, new),
             )
         return total
+
+    def _repeated(self, request: Request, answer: Answer) -> bool:
+        """Whether it is a transaction that was applied before."""
+        token = request.parameters.get("ClientRequestToken")
+        if request.operation != "TransactWriteItems" or token is None or answer.error is not None:
+            return False
+        repeated = token in self._applied
+        self._applied.add(token)
+        return repeated
 
     def key_of(self, request: Request) -> tuple[str, Item] | None:
         """The table and key of a call on a single item."""

@@ -29,6 +29,7 @@ ROLE = "AWS::IAM::Role"
 BUCKET = "AWS::S3::Bucket"
 
 ACCOUNT = "123456789012"  # moto's
+REGION = "us-east-1"  # of every harness
 
 _TABLE_SETTINGS = (
     "AttributeDefinitions",

@@ -1,7 +1,7 @@
-"""The wire: the one place that every HTTP attempt of every botocore client passes, between botocore and moto.
+"""The wire: the one place that every HTTP attempt of every botocore client passes, between botocore and the emulator.
 
-moto answers at botocore's `before-send` event. What stands around it there sees each attempt, botocore's own retries
-too, can let it not be sent, or let its answer be lost.
+moto has a hook at botocore's `before-send` event, where the emulator answers. What stands around it there sees each
+attempt, botocore's own retries too, can let it not be sent, or let its answer be lost.
 """
 
 from __future__ import annotations
@@ -74,10 +74,18 @@ def tapped(carry: Carry) -> Iterator[None]:
         try:
             return carry(_request(event_name, request), send)
         except Answered as answered:
-            return _response(request.url, answered)
+            return response(request.url, answered.status, {}, json.dumps(answered.body).encode())
 
-    with patch.object(BotocoreStubber, "__call__", call):
+    with patch.object(BotocoreStubber, "__call__", call), patch("botocore.endpoint.time", _NoWait):
         yield
+
+
+class _NoWait:
+    """botocore's own backoff takes no time here."""
+
+    @staticmethod
+    def sleep(seconds: float) -> None:
+        """Returns at once."""
 
 
 def _request(event_name: str, request: AWSPreparedRequest) -> Request:
@@ -102,11 +110,12 @@ def _json(content: bytes) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _response(url: str, answered: Answered) -> AWSResponse:
+def response(url: str, status: int, headers: Mapping[str, str], content: bytes) -> AWSResponse:
+    """A response as botocore has it from its own connection."""
     from botocore.awsrequest import AWSResponse
     from botocore.compat import HTTPHeaders
 
-    return AWSResponse(url, answered.status, HTTPHeaders(), _Raw(json.dumps(answered.body).encode()))
+    return AWSResponse(url, status, HTTPHeaders.from_dict(headers), _Raw(content))
 
 
 class _Raw(BytesIO):

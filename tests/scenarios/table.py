@@ -11,7 +11,6 @@ from durable.aws.table import head_of, segment_of
 from durable.engine.history import Entry, History, unpack
 from durable.runtime.head import Head
 from durable.testing import Harness
-from durable.testing.deployment import read_item
 
 
 def head(durable: Harness, execution_id: str) -> Head:
@@ -43,7 +42,7 @@ def items(durable: Harness, execution_id: str) -> dict[str, int]:
 
 
 def _item(durable: Harness, execution_id: str, key: str) -> dict[str, Any]:
-    item = read_item(durable.stack.tables["Table"].name, {"pk": {"S": execution_id}, "sk": {"S": key}})
+    item = durable.emulator.item(durable.stack.tables["Table"].name, {"pk": {"S": execution_id}, "sk": {"S": key}})
     assert item is not None, f"there is no item {key} of execution {execution_id}"
     return {name: _bytes(value) for name, value in item.items()}
 

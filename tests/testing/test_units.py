@@ -156,3 +156,25 @@ def test_a_transaction_costs_twice(shop: Harness, dynamodb: Any) -> None:
     dynamodb.transact_get_items(TransactItems=[{"Get": {"TableName": "durable-Table", "Key": head()}}])
 
     assert [call.units for call in shop.calls[1:]] == [Units(write=2 * 1 + 2 * 2), Units(read=2 * 1)]
+
+
+def test_a_transaction_whose_answer_is_lost_is_applied_once_and_its_repetition_only_reads(
+    shop: Harness, dynamodb: Any
+) -> None:
+    shop.faults.after(1, shop.faults.lose_answer, by="client")
+    dynamodb.transact_write_items(
+        TransactItems=[
+            {
+                "Update": {
+                    "TableName": "durable-Table",
+                    "Key": head(),
+                    "UpdateExpression": "ADD revision :one",
+                    "ExpressionAttributeValues": {":one": {"N": "1"}},
+                }
+            }
+        ]
+    )
+
+    (item,) = dynamodb.scan(TableName="durable-Table")["Items"]
+    assert item["revision"] == {"N": "1"}
+    assert [call.units for call in shop.calls[:2]] == [Units(write=2), Units(read=2)]
