@@ -156,12 +156,38 @@ def test_every_event_source_is_as_the_protocol_needs_it(template: Template) -> N
 def test_the_stream_triggers_where_a_status_becomes_failing(
     template: Template, before: str | None, after: str | None, triggers: bool
 ) -> None:
-    ((source,),) = [item.sources for item in functions(template, _Symbols()) if item.id == "TerminalFailure"]
-    assert isinstance(source, StreamSource)
     images = {"OldImage": before, "NewImage": after}
     record = {"dynamodb": {name: {"status": {"S": status}} for name, status in images.items() if status is not None}}
 
-    assert [matches(pattern, record) for pattern in source.filters] == [triggers]
+    assert filtered(template, record) == [triggers, False]
+
+
+@pytest.mark.rule("R10")
+@pytest.mark.parametrize(
+    ("before", "after", "triggers"),
+    [
+        ({}, {"rollback": {"S": "failed"}}, True),
+        ({"rollback": {"S": "failed"}}, {"rollback": {"S": "failed"}}, False),  # its purge takes it
+        ({"rollback": {"S": "failed"}}, None, False),
+        ({}, {}, False),
+        (None, {}, False),
+    ],
+)
+def test_the_stream_tells_of_a_rollback_when_it_has_failed(
+    template: Template, before: Any, after: Any, triggers: bool
+) -> None:
+    status = {"status": {"S": "failed"}}
+    images = {"OldImage": before, "NewImage": after}
+    record = {"dynamodb": {name: status | image for name, image in images.items() if image is not None}}
+
+    assert filtered(template, record) == [False, triggers]
+
+
+def filtered(template: Template, record: Any) -> list[bool]:
+    """Which filters of the stream let a record through."""
+    ((source,),) = [item.sources for item in functions(template, _Symbols()) if item.id == "TerminalFailure"]
+    assert isinstance(source, StreamSource)
+    return [matches(pattern, record) for pattern in source.filters]
 
 
 def test_the_worker_limits_polling_and_reserves_no_concurrency(template: Template) -> None:
@@ -238,7 +264,7 @@ def test_who_only_sends_without_delay_may_use_the_transport_and_nothing_else(tra
         "WorkerRole": {to_bus, to_queue},  # bodies publish events of their own
         "ApiRole": {to_queue} | one,
         "StartRole": one,
-        "TerminalFailureRole": one,
+        "TerminalFailureRole": {to_bus} | one,  # it tells of rollbacks that failed
         "DeadLettersRole": {to_queue},
         "SweeperRole": one,
         "ScheduleRole": {to_queue},

@@ -70,6 +70,7 @@ class HeadItem(Model):
     state_at = UnicodeAttribute(null=True)
     resume_to = UnicodeAttribute(null=True)
     skip_rollback = NumberAttribute(null=True)
+    rollback = UnicodeAttribute(null=True)
     ended = NumberAttribute(null=True)
     run = NumberAttribute(null=True)
     consumed = NumberAttribute(null=True)

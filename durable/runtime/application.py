@@ -35,7 +35,7 @@ def assemble(settings: Settings, ports: Ports, registry: Registry) -> Applicatio
     return Application(
         client=Client(ports, registry),
         executor=Executor(settings, registry, ports),
-        relay=Relay(ports.queue),
+        relay=Relay(ports.queue, ports.publisher),
         dead_letters=DeadLetters(ports, registry),
         sweeper=Sweeper(ports),
         ports=ports,

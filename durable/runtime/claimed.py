@@ -54,6 +54,7 @@ class Wanted(Struct, frozen=True):
     ran: bool = False  # the entries hold the outcome of a body
     writes: Sequence[Put] = ()  # items of the execution that are written in the same transaction
     foreign: Sequence[Mapping[str, Any]] = ()  # writes to other tables, likewise
+    rollback_failed: bool = False  # it ends, and something is not undone
 
 
 class Claimed:
@@ -144,6 +145,7 @@ class Claimed:
                 ran=wanted.ran,
                 consumed=count,
                 taken=taken,
+                rollback_failed=wanted.rollback_failed,
             )
             with machinery():
                 for segment in layout.sealed:

@@ -105,10 +105,7 @@ class DeadLetters:
         ends = head.status is not before.status
         self._ports.observer.noticed("dead_letter", head.execution_id, head.workflow)
         if head.terminal:
-            seconds = max(0, head.ended - head.created) / 1000
-            self._ports.observer.execution_ended(
-                ExecutionEnded(head.execution_id, head.workflow, head.status, "failed", seconds)
-            )
+            self._ports.observer.execution_ended(ExecutionEnded.of(head, "failed"))
         elif not ends:  # what has just begun to fail is sent by the trigger of its rollback
             self._send(head, self._ports.clock.now())
         dead = before.dead + 1 if ends else head.dead

@@ -26,7 +26,7 @@ from durable.runtime import acting, inbox, protocol, wakeups
 from durable.runtime.continuation import continuation_of
 from durable.runtime.head import AT_REST, ENDING, TERMINAL, Head, Status
 from durable.runtime.history_view import HistoryEntry, RollbackOutcome, moment, rollback_outcome, shown
-from durable.runtime.ports import Ports, Update
+from durable.runtime.ports import ExecutionEnded, Ports, Update
 from durable.runtime.readings import reading
 from durable.runtime.registry import Registry
 
@@ -286,6 +286,8 @@ class Execution(_Typed["O", "S"]):
                 return seen
             answer = self._ports.store.update(make(seen))
             if isinstance(answer, Head):
+                if answer.terminal:
+                    self._ports.observer.execution_ended(ExecutionEnded.of(answer, "none"))
                 if verb != "pause":  # which may be over before the wait is
                     wakeups.forget(self._ports.queue, seen, self._ports.clock.now())
                 return answer

@@ -236,9 +236,7 @@ def ended(head: Head, claimed: Claimed) -> ExecutionEnded:
     outcome = (
         "none" if not rollbacks else "completed" if all(entry.failure is None for entry in rollbacks) else "failed"
     )
-    return ExecutionEnded(
-        head.execution_id, head.workflow, head.status, outcome, max(0, head.ended - head.created) / 1000
-    )
+    return ExecutionEnded.of(head, outcome)
 
 
 def execution_fields(head: Head) -> dict[str, object]:

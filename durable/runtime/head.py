@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from durable.engine.replay import FOREVER as FOREVER
 
+ROLLBACK_FAILED = "failed"
 SHARDS = 8  # of the sparse indexes: one partition takes 1,000 writes a second
 
 
@@ -72,6 +73,7 @@ class Head(Struct, frozen=True):
     state_at: str = ""  # … or the key of the item that holds it
     resume_to: str = ""  # at rest: the status to go back to
     skip_rollback: int = 0  # cancelled without rollback
+    rollback: str = ""  # ended, and the rollback has failed: ROLLBACK_FAILED, in clear for the stream's filter (R10)
     ended: int = 0  # when it became terminal
     deadline: int = 0  # when the execution's own timeout is over
     run: int = 0  # how often it was restarted

@@ -181,6 +181,12 @@ class ExecutionEnded(Struct, frozen=True):
     rollback: str  # none, completed, failed
     seconds: float
 
+    @classmethod
+    def of(cls, head: Head, rollback: str) -> ExecutionEnded:
+        """The end of the execution that this head shows."""
+        seconds = max(0, head.ended - head.created) / 1000
+        return cls(head.execution_id, head.workflow, head.status, rollback, seconds)
+
 
 class Observer(Protocol):
     """Is told what happened, once each, after it was recorded: nothing is told again on replay."""

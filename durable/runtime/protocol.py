@@ -9,7 +9,18 @@ from __future__ import annotations
 from msgspec import Struct
 
 from durable.runtime.continuation import Continuation
-from durable.runtime.head import AT_REST, ENDING, FOREVER, FORWARD, TERMINAL, Head, Status, list_key, shard
+from durable.runtime.head import (
+    AT_REST,
+    ENDING,
+    FOREVER,
+    FORWARD,
+    ROLLBACK_FAILED,
+    TERMINAL,
+    Head,
+    Status,
+    list_key,
+    shard,
+)
 from durable.runtime.ports import Update, Where
 
 STALE = 5 * 60_000  # a running execution of which nothing was heard for so long is looked at by the sweeper
@@ -33,6 +44,7 @@ class Plan(Struct, frozen=True):
     ran: bool = False  # it records the outcome of a body
     consumed: int = 0  # messages taken
     taken: str = ""  # up to which number, by queue
+    rollback_failed: bool = False  # it ends, and something is not undone (R10)
 
 
 def claim(continuation: Continuation, phase: str, message_id: str, nonce: str, now: int, lease: int) -> Update:
@@ -78,6 +90,8 @@ def checkpoint(head: Head, plan: Plan, nonce: str, now: int) -> Update:
         write["claims"] = claims_after(head, plan, keep=keep, unused=diverged or status is not plan.status)
     if head.undoing:
         write["undoing"] = int(keep)
+    if plan.rollback_failed:
+        write["rollback"] = ROLLBACK_FAILED
     if plan.consumed:
         write |= {"consumed": plan.consumed, "taken": plan.taken}
     if plan.state is not None:
@@ -233,6 +247,8 @@ def bury(head: Head, message_id: str, tail: bytes | None, status: Status, now: i
     ends = status is not head.status
     if ends:
         write |= {"status": status, "wake": 0, "dead": 0, **due(head, status, 0, now)}
+        if head.status in ENDING:
+            write["rollback"] = ROLLBACK_FAILED
     return Update(
         head.execution_id,
         Where(status=frozenset({head.status}), revision=head.revision, free_at=now),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from msgspec.structs import replace
@@ -17,7 +18,7 @@ from durable.runtime import records
 from durable.runtime.attempts import Completed, Retrying
 from durable.runtime.budget import Budget
 from durable.runtime.claimed import Claimed, Wanted, WriteRefused
-from durable.runtime.head import Status
+from durable.runtime.head import TERMINAL, Status
 from durable.runtime.ports import Ports
 from durable.runtime.runner import Runner, Subject, Task
 from durable.runtime.undoables import has_started, undoables
@@ -92,8 +93,11 @@ class Rollback:
 
     def _halted(self) -> bool:
         """Whether a rollback has failed for good, and the workflow wants no other to run after that (R10)."""
-        failed = any(entry.failure is not None for entry in self._claimed.history.rollbacks.values())
-        return failed and self._workflow.on_rollback_failure == "halt"
+        return self._failed() and self._workflow.on_rollback_failure == "halt"
+
+    def _failed(self, newer: Sequence[Entry] = ()) -> bool:
+        """Whether a rollback has failed for good."""
+        return any(entry.failure is not None for entry in (*self._claimed.history.rollbacks.values(), *newer))
 
     # --- one rollback ----------------------------------------------------------------------------------------------
 
@@ -176,6 +180,8 @@ class Rollback:
     # --- recording -------------------------------------------------------------------------------------------------
 
     def _commit(self, wanted: Wanted) -> None:
+        if wanted.status in TERMINAL:
+            wanted = replace(wanted, rollback_failed=self._failed(wanted.entries))
         self._claimed.checkpoint(wanted)
         self._crashed = False  # it is accounted for
         self._runner.told()

@@ -48,6 +48,25 @@ def test_a_recorded_event_sends_the_continuation_that_rolls_back(
     ]
 
 
+@pytest.mark.rule("R10")
+def test_the_record_of_a_failed_rollback_is_told_to_whoever_listens(
+    durable: Harness, recorded: Callable[[str], Any]
+) -> None:
+    assert durable.invoke("TerminalFailure", recorded("stream_rollback_failed")).answer == NOTHING
+    ((entry,),) = [call.parameters["Entries"] for call in durable.calls if call.operation == "PutEvents"]
+    assert (entry["Source"], entry["DetailType"], json.loads(entry["Detail"])) == (
+        "durable",
+        "rollback-failed",
+        {
+            "id": "order-1:9",
+            "execution": "order-1",
+            "workflow": "checkout",
+            "detail": {"status": "failed", "version": 2},
+        },
+    )
+    assert bodies(durable) == []
+
+
 @pytest.mark.rule("R3")
 def test_from_the_first_record_that_fails_on_all_come_back(durable: Harness, recorded: Callable[[str], Any]) -> None:
     durable.faults.before(2, durable.faults.refuse("AccessDenied"), operation=durable.sending)

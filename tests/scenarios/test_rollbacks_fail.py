@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from typing import Any
 
@@ -75,11 +76,16 @@ def last_one_fails(ctx: Context) -> None:
     ctx.step("fails", refuse)
 
 
+@workflow
+def is_well(ctx: Context) -> None:
+    steps(ctx, undo, None)
+
+
 @pytest.fixture
 def durable_workflows() -> list[object]:
     ran.clear()
     moments.clear()
-    return [halts, goes_on, by_default, is_hopeless, last_one_fails]
+    return [halts, goes_on, by_default, is_hopeless, last_one_fails, is_well]
 
 
 def rollbacks(execution: Any) -> list[tuple[str, str, int]]:
@@ -137,6 +143,56 @@ def test_a_last_rollback_that_fails_leaves_nothing_to_run_and_has_failed_all_the
 
     assert (ran, execution.status) == (["second", "first"], "failed")
     assert execution.rollback == RollbackOutcome("failed", ErrorInfo("TerminalError", "already paid out"), [])
+
+
+def told(durable: Harness) -> list[tuple[str, str, dict[str, Any]]]:
+    """The events that say that a rollback has failed: by whom, source, detail."""
+    published = [
+        (call.by, entry["Source"], json.loads(entry["Detail"]))
+        for call in durable.calls
+        if call.operation == "PutEvents" and call.error is None
+        for entry in call.parameters["Entries"]
+        if entry["DetailType"] == "rollback-failed"
+    ]
+    assert all(isinstance(detail.pop("id"), str) for _, _, detail in published)
+    return published
+
+
+@pytest.mark.rule("R10")
+@pytest.mark.parametrize("code", [halts, goes_on, is_hopeless, last_one_fails], ids=lambda code: code.name)
+def test_an_event_tells_of_it_once_whichever_way_the_chain_went_on(durable: Harness, code: Any) -> None:
+    clock[:] = [durable.clock]
+    execution = durable.start(code)
+    durable.run(3600)
+    durable.restart_processes()
+    durable.run(7 * 86400)
+
+    detail = {"status": "failed", "version": 1}
+    event = {"execution": execution.id, "workflow": code.name, "detail": detail}
+    assert told(durable) == [("TerminalFailure", "durable", event)]
+
+
+@pytest.mark.rule("R10")
+def test_the_event_comes_although_the_bus_was_out_of_reach_and_the_worker_died_after_its_last_write(
+    durable: Harness,
+) -> None:
+    execution = durable.start(is_hopeless)
+    while "third" not in ran:
+        durable.deliver_once()
+    durable.faults.after(2, durable.faults.die, by="Worker", operation="UpdateItem")
+    durable.faults.before(1, durable.faults.refuse("InternalFailure"), operation="PutEvents", times=4)
+    durable.run()
+
+    assert (execution.status, ran) == ("failed", ["third", "second"])
+    assert [event["execution"] for _, _, event in told(durable)] == [execution.id]
+
+
+@pytest.mark.rule("R10")
+def test_no_event_tells_of_one_that_went_well(durable: Harness) -> None:
+    execution = durable.start(is_well)
+    durable.run()
+
+    assert (execution.status, execution.rollback.outcome, told(durable)) == ("failed", "completed", [])
 
 
 @pytest.mark.rule("R1")
