@@ -209,7 +209,7 @@ def test_a_process_that_dies_before_any_body_starts_ends_in_the_dead_letters(bur
     assert (
         execution.rollback.outcome == "failed"
     )  # nobody can say what to undo: that is the code's to tell, and it dies
-    assert done(burning.traces, "stillborn-1") == ["started"] * 3  # two dead letters forward, one more of its rollback
+    assert done(burning.traces, "stillborn-1") == ["started"] * 4  # two dead letters forward, two of its rollback
 
 
 def _request(deployment: Emulated, method: str, path: str, body: object = None, key: str = "") -> Any:
