@@ -27,6 +27,9 @@ from durable.runtime.vault import INLINE
 
 logger = logging.getLogger("durable.runtime")
 
+MARKS = 12  # queues of which the head says up to which message they were taken
+LEFTOVERS = 25  # messages of a queue that are looked at together
+
 
 class InboxChanged(Interrupt):
     """A message came while the execution was about to park: look again (protocol rule 5)."""
@@ -91,11 +94,10 @@ class Claimed:
         arrived, taken = consumed(self.head, self._noted)
         if self.head.inbox <= arrived:
             return ()
-        marks = json.decode(taken, type=dict[str, int]) if taken else {}
-        after = None if queues is None else {queue: marks.get(queue, 0) for queue in queues}
+        after = None if queues is None else {queue: taken.get(queue, 0) for queue in queues}
         with machinery():
             found = self._ports.store.waiting(self.head.execution_id, after, count)
-        fresh = [message for message in found if message.number > marks.get(message.queue, 0)]
+        fresh = [message for message in found if message.number > taken.get(message.queue, 0)]
         return within_bounds(sorted(fresh, key=lambda message: message.number)[:count])
 
     def reply(self, message: Sent, response: bytes) -> None:
@@ -130,6 +132,8 @@ class Claimed:
             before = self.head
             recorded = self._recorded(wanted)
             count, taken = consumed(before, recorded)
+            if len(taken) > MARKS:
+                self._settle(taken, consumed(before, ())[1])
             state, state_at = self._placed(wanted.state)
             layout = following(self._layout, before, recorded, before.state if state is None else state)
             plan = Plan(
@@ -144,7 +148,7 @@ class Claimed:
                 state_at=state_at,
                 ran=wanted.ran,
                 consumed=count,
-                taken=taken,
+                taken=json.encode(taken).decode() if taken else "",
                 rollback_failed=wanted.rollback_failed,
             )
             with machinery():
@@ -199,6 +203,25 @@ class Claimed:
         name = sha256(f"{entry.kind}:{entry.path}".encode()).hexdigest()[:16]
         with machinery():
             return self.values.keep(self.head.execution_id, self._fresh_key(f"{prefix}#{name}"), stored)
+
+    def _settle(self, taken: dict[str, int], recorded: Mapping[str, int]) -> None:
+        """Delete the messages that a crash may have left of the queues that were served longest ago, and forget their marks.
+
+        A mark keeps a message that was taken, and is still there, from being taken again; an execution may well use a new
+        queue for each of its thousand questions.
+        """
+        old = [queue for queue, mark in recorded.items() if taken[queue] == mark]  # what is about to be taken must stay
+        oldest = {queue: taken[queue] for queue in sorted(old, key=taken.__getitem__)[: -(MARKS // 2)]}
+        execution_id = self.head.execution_id
+        with machinery():
+            while True:
+                found = self._ports.store.waiting(execution_id, dict.fromkeys(oldest, 0), LEFTOVERS)
+                left = [message.key for message in found if message.number <= oldest[message.queue]]
+                if not left:
+                    break
+                self._ports.store.drop(execution_id, left)
+        for queue in oldest:
+            del taken[queue]
 
     def _fresh_key(self, prefix: str) -> str:
         """A key that was never used: what a checkpoint that fails has written stays unnamed, and is not overwritten."""
@@ -274,19 +297,15 @@ def within_bounds(messages: Sequence[Sent]) -> Sequence[Sent]:
     return messages
 
 
-def consumed(head: Head, recorded: Sequence[Entry]) -> tuple[int, str]:
+def consumed(head: Head, recorded: Sequence[Entry]) -> tuple[int, dict[str, int]]:
     """How many messages have been taken once these entries are recorded, and up to which number of each queue."""
-    count, taken = head.consumed, taken_of(head)
+    count = head.consumed
+    taken = json.decode(head.taken, type=dict[str, int]) if head.taken else {}
     for entry in recorded:
         for queue, numbers in entry.took.items():
             count += len(numbers)
             taken[queue] = max(numbers)
-    return count, json.encode(taken).decode() if taken else ""
-
-
-def taken_of(head: Head) -> dict[str, int]:
-    """Up to which number the messages of each queue have been taken."""
-    return json.decode(head.taken, type=dict[str, int]) if head.taken else {}
+    return count, taken
 
 
 def stands(entry: Entry, head: Head, wanted: Status) -> bool:
