@@ -9,10 +9,11 @@ that makes a boto3 DynamoDB client and no more. Times are this machine's: read t
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -44,11 +45,12 @@ def handler(event, context):
 def figures() -> Iterator[Figure]:
     """Seconds of the baseline, and how many times as long each function takes."""
     with tempfile.TemporaryDirectory() as folder, _answering() as endpoint:
-        artefact = Artefact.built().copy(Path(folder) / "build")
-        starts = ColdStarts(artefact, endpoint, Path(folder))
-        for compiled in (False, True):
-            how = "with bytecode" if compiled else "as built"
-            took = starts.seconds(compiled=compiled)
+        for how in ("as built", "without bytecode"):
+            artefact = Artefact.built().copy(Path(folder) / how.replace(" ", "-"))
+            if how == "without bytecode":
+                for bytecode in list(artefact.folder.rglob("__pycache__")):
+                    shutil.rmtree(bytecode)
+            took = ColdStarts(artefact, endpoint, Path(folder)).seconds()
             baseline = took.pop("baseline")
             yield Figure(f"a handler with a boto3 DynamoDB client alone, {how}", 1000 * baseline, "ms")
             for function, seconds in took.items():
@@ -69,21 +71,19 @@ class ColdStarts:
         worker = self._definitions["Worker"]
         self._definitions["baseline"] = replace(worker, id="baseline", handler="baseline.handler")
 
-    def seconds(self, *, compiled: bool) -> dict[str, float]:
-        """The median of several cold starts of each, in turn. `compiled`: Python finds the bytecode that Lambda lacks."""
-        kept = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(self._folder / "bytecode")}
-        environment = {**self._environment, **(kept if compiled else {})}
+    def seconds(self) -> dict[str, float]:
+        """The median of several cold starts of each, in turn."""
         took: dict[str, list[float]] = {function: [] for function in self._definitions}
-        for run in range(RUNS + compiled):
+        for _ in range(RUNS):
             for function, definition in self._definitions.items():
-                seconds = self._start(definition, environment)
-                if run or not compiled:  # the first one writes the bytecode
-                    took[function].append(seconds)
+                took[function].append(self._start(definition))
         return {function: median(runs) for function, runs in took.items()}
 
-    def _start(self, definition: FunctionDefinition, environment: Mapping[str, str]) -> float:
+    def _start(self, definition: FunctionDefinition) -> float:
         event = event_for(definition.id)
-        with LambdaRuntime(definition, self._artefact, environment, self._folder / f"{definition.id}.log") as runtime:
+        with LambdaRuntime(
+            definition, self._artefact, self._environment, self._folder / f"{definition.id}.log"
+        ) as runtime:
             began = time.perf_counter()  # the emulator starts the runtime's process when the first event comes
             answer = runtime.invoke(event)
             took = time.perf_counter() - began

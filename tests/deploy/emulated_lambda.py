@@ -79,12 +79,7 @@ def deployed(
     _hurry(stack, receives)
     traces = folder / f"{name}-traces"
     traces.mkdir()
-    environment = {
-        "AWS_ENDPOINT_URL": os.environ["AWS_ENDPOINT_URL"],
-        "TRACES": str(traces),
-        "PYTHONDONTWRITEBYTECODE": "",  # unlike in Lambda: many processes die here, and compiling takes seconds
-        "PYTHONPYCACHEPREFIX": str(folder / "bytecode"),
-    }
+    environment = {"AWS_ENDPOINT_URL": os.environ["AWS_ENDPOINT_URL"], "TRACES": str(traces)}
     with ExitStack() as running:
         functions = {
             definition.id: running.enter_context(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from pathlib import Path
+from subprocess import DEVNULL, call, run
 
 import pytest
 
@@ -11,9 +14,12 @@ from infra.local.artefact import LAYER, ROOT, Artefact
 
 pytestmark = pytest.mark.deploy
 
+RUNTIMES = ("311", "312", "313", "314")
 KILOBYTE = 1024
-FUNCTION_MOST = 1024 * KILOBYTE  # the files themselves; what is on disk is rounded up to blocks
+FUNCTION_MOST = 1024 * KILOBYTE  # the sources themselves; what is on disk is rounded up to blocks
 LAYER_MOST = 36 * 1024 * KILOBYTE  # of Lambda's 250 MB; botocore's descriptions of AWS's services are 30 MB of it
+BYTECODE_MOST = 2  # times the sources, for each runtime
+NEVER_CHECKED = 0b01.to_bytes(4, "little")  # how a file of bytecode says that it goes with its source (PEP 552)
 PACKAGES = {
     "aws_lambda_powertools",
     "boto3",
@@ -30,11 +36,28 @@ PACKAGES = {
 
 
 def files(folder: Path) -> list[Path]:
-    return [file for file in folder.rglob("*") if file.is_file()]
+    """All but the bytecode."""
+    return [file for file in folder.rglob("*") if file.is_file() and file.suffix != ".pyc"]
 
 
 def size(folder: Path) -> int:
     return sum(file.stat().st_size for file in files(folder))
+
+
+def compiled(folder: Path, runtime: str) -> dict[Path, Path]:
+    """The bytecode for a runtime, by its source."""
+    return {
+        file.parents[1] / file.name.replace(f".cpython-{runtime}.pyc", ".py"): file
+        for file in folder.rglob(f"*.cpython-{runtime}.pyc")
+    }
+
+
+def is_here(runtime: str) -> bool:
+    """Whether there is a Python that compiles for it."""
+    try:
+        return call([f"python{runtime[0]}.{runtime[1:]}", "-c", ""], stderr=DEVNULL) == 0
+    except OSError:
+        return False
 
 
 def test_a_function_is_its_handlers_and_the_library_and_small(built: Artefact) -> None:
@@ -67,15 +90,46 @@ def test_a_function_has_all_of_the_rest_of_the_library(built: Artefact) -> None:
 
 
 def test_the_layer_is_what_the_functions_import_for_every_runtime_and_processor(built: Artefact) -> None:
-    found = {entry.name for entry in built.packages.iterdir() if not entry.name.endswith(".dist-info")}
-    assert found == PACKAGES
+    found = {entry.name for entry in built.packages.iterdir() if entry.suffix != ".dist-info"}
+    assert found - {"__pycache__"} == PACKAGES
     assert size(built.folder / LAYER) < LAYER_MOST
-    compiled = {file.name for file in files(built.packages) if file.suffix == ".so"}
-    assert compiled == {
-        f"_core.cpython-{python}-{processor}-linux-gnu.so"
-        for python in ("311", "312", "313", "314")
+    machine_code = {file.name for file in files(built.packages) if file.suffix == ".so"}
+    assert machine_code == {
+        f"_core.cpython-{runtime}-{processor}-linux-gnu.so"
+        for runtime in RUNTIMES
         for processor in ("x86_64", "aarch64")
     }
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_every_source_has_bytecode_if_the_python_of_the_runtime_is_here(built: Artefact, runtime: str) -> None:
+    for folder in (built.packages, *map(built.code, built.functions())):
+        bytecode = compiled(folder, runtime)
+        sources = {file for file in files(folder) if file.suffix == ".py"}
+        assert bytecode.keys() == (sources if is_here(runtime) else set())
+        assert sum(file.stat().st_size for file in bytecode.values()) < BYTECODE_MOST * size(folder)
+        assert {file.read_bytes()[4:8] for file in bytecode.values()} <= {NEVER_CHECKED}
+
+
+@pytest.mark.skipif(not is_here("".join(map(str, sys.version_info[:2]))), reason="nothing is compiled for this Python")
+def test_a_cold_start_compiles_nothing(built: Artefact, tmp_path: Path) -> None:
+    task, packages = tmp_path / "task", tmp_path / "python"
+    for copied, folder in ((built.code("Worker"), task), (built.packages, packages)):
+        shutil.copytree(copied, folder)
+        for source in folder.rglob("*.py"):
+            source.write_text("this is not Python")
+    environment = {"PYTHONPATH": f"{task}:{packages}"}
+
+    run([sys.executable, "-c", "import handler.worker, pynamodb.models"], check=True, env=environment, cwd=task)
+
+
+def test_the_same_source_makes_the_same_bytes(built: Artefact, tmp_path: Path) -> None:
+    again = tmp_path / "another folder"
+    run(["make", "build-Worker", f"ARTIFACTS_DIR={again}"], cwd=ROOT, check=True, capture_output=True)
+
+    made = {file.relative_to(again): file.read_bytes() for file in again.rglob("*") if file.is_file()}
+    worker = built.code("Worker")
+    assert made == {file.relative_to(worker): file.read_bytes() for file in worker.rglob("*") if file.is_file()}
 
 
 def test_the_built_template_has_the_functions_of_the_project(built: Artefact) -> None:

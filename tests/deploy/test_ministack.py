@@ -53,8 +53,10 @@ def traces(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def ministack(folder: Path, traces: Path) -> Iterator[MiniStack]:
-    environment = {"TRACES": str(traces), "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
-    with MiniStack.start(free_port(), folder / "ministack", environment) as running, installed(dict(running.variables)):
+    with (
+        MiniStack.start(free_port(), folder / "ministack", {"TRACES": str(traces)}) as running,
+        installed(dict(running.variables)),
+    ):
         yield running
 
 
