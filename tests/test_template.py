@@ -238,6 +238,35 @@ def test_no_policy_has_a_wildcard_but_for_names_of_schedules_and_payloads(transp
     ]
 
 
+def test_steps_get_at_the_tables_that_are_named_and_the_other_functions_do_not() -> None:
+    tables = [f"arn:aws:dynamodb:us-east-1:123456789012:table/{name}" for name in ("seats", "bookings")]
+    without = list(statements(Template.load(ROOT / "template.yaml")))
+    template = Template.load(ROOT / "template.yaml", {"StepTableArns": tables})
+    added = [statement for statement in statements(template) if statement not in without]
+
+    inside_transactions = {f"dynamodb:{action}Item" for action in ("ConditionCheck", "Put", "Update", "Delete")}
+    ((role, statement),) = added
+    assert (role, statement["Effect"], statement["Resource"]) == ("WorkerRole", "Allow", tables)
+    assert set(statement["Action"]) == {"dynamodb:GetItem", "dynamodb:Query"} | inside_transactions
+
+
+@pytest.mark.parametrize(
+    ("arn", "taken"),
+    [
+        ("", True),
+        ("arn:aws:dynamodb:us-east-1:123456789012:table/seats", True),
+        ("arn:aws-us-gov:dynamodb:us-gov-east-1:123456789012:table/seats/index/by-row", True),
+        ("arn:aws:dynamodb:us-east-1:123456789012:table/*", False),
+        ("seats", False),
+        ("*", False),
+    ],
+)
+def test_tables_of_steps_are_named_one_by_one(template: Template, arn: str, taken: bool) -> None:
+    pattern = template.document["Parameters"]["StepTableArns"]["AllowedPattern"]
+
+    assert bool(re.fullmatch(pattern, arn)) is taken
+
+
 def test_a_role_is_passed_to_the_scheduler_alone(template: Template) -> None:
     passed = [
         (role, statement["Resource"], statement["Condition"])

@@ -5,7 +5,6 @@ Every call of the model and of a tool is a step, so a crash in the tenth turn as
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 from durable import Break, Context, Continue, Retry, Step, TerminalError, Undo, workflow
 
 MOST_TURNS = 8
-BOOKINGS = os.environ.get("BOOKINGS_TABLE", "bookings")  # a table of your own, which the worker's role may write
+BOOKINGS = "bookings"  # a table of your own: the template's StepTableArns lets steps write to it
 
 
 @dataclass(frozen=True)
