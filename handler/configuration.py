@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar
 
 from durable.aws.scheduler import Schedules
 from durable.errors import ConfigurationError
-from durable.runtime.budget import LEASE_MARGIN, Settings
+from durable.runtime.budget import Settings
 
 T = TypeVar("T")
 
@@ -58,7 +58,6 @@ class Configuration:
             steps=reading.value("DURABLE_STEPS", 1, _count, "a whole number from 1"),
             seconds=reading.value("DURABLE_SECONDS", None, _seconds, "a number of seconds, or empty"),
             inline_wait=reading.value("DURABLE_INLINE_WAIT", 1.0, _seconds, "a number of seconds"),
-            lease_margin=reading.value("DURABLE_LEASE_MARGIN", LEASE_MARGIN, _seconds, "a number of seconds"),
             drift=reading.value("DURABLE_DRIFT", "off", _drift, "off, warn or error"),
         )
         transport = reading.value("DURABLE_TRANSPORT", Transport.SQS, Transport, "sqs or eventbridge")

@@ -11,7 +11,7 @@ from durable.runtime.bodies import GRACE
 
 ENOUGH = 0.5  # of a whole invocation: with so much left, a further body without a timeout of its own may start
 WHOLE = 0.9  # of an invocation: as good as all of it
-LEASE_MARGIN = 10.0  # seconds: the clocks of two processes differ by less
+LEASE_MARGIN = 10.0  # seconds that a lease outlives its invocation: the clocks of two processes differ by less
 RECORDING_MARGIN = 1.0  # seconds kept at the end of an invocation, to record an outcome and send the continuation
 
 
@@ -21,7 +21,6 @@ class Settings(Struct, frozen=True):
     steps: int = 1  # bodies an invocation
     seconds: float | None = None  # no new body after so long; None: no bound of its own
     inline_wait: float = 1.0  # a retry's backoff up to this is waited in place (S2)
-    lease_margin: float = LEASE_MARGIN  # seconds that a lease outlives its invocation
     drift: Drift = "off"  # compare arguments with the recorded ones: off, warn or error (D6)
 
 

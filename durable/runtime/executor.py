@@ -18,7 +18,7 @@ from durable.engine.replay import Drift, Replay, Scope
 from durable.engine.workflow import Workflow
 from durable.errors import CodecError, StoreError, SuspensionSwallowed
 from durable.runtime import protocol, records, wakeups
-from durable.runtime.budget import Budget, Settings
+from durable.runtime.budget import LEASE_MARGIN, Budget, Settings
 from durable.runtime.claimed import Claimed, InboxChanged, Wanted
 from durable.runtime.continuation import Delivery, continuation_of
 from durable.runtime.delivery import Action, Ruling, Verdict, rule
@@ -74,7 +74,7 @@ class Executor:
         phase = continuation.phase
         for _ in range(TRIES):
             now = self._ports.clock.now()
-            lease = now + round((remaining() + self._settings.lease_margin) * 1000)
+            lease = now + round((remaining() + LEASE_MARGIN) * 1000)
             answer = self._ports.store.update(
                 protocol.claim(continuation, phase, delivery.message_id, nonce, now, lease)
             )
