@@ -75,11 +75,14 @@ def loop_figures(iterations: int) -> Iterator[Figure]:
         execution = durable.start(workloads.loop, iterations)
         durable.run()
         costs: list[int] = []
+        loaded: list[int] = []
         seen = most_bytes = most_items = 0
         for number in range(iterations):
             execution.send("orders", number)
             durable.run(0)
-            costs.append(sum(call.by == "Worker" for call in durable.calls[seen:]))
+            made = [call for call in durable.calls[seen:] if call.by == "Worker"]
+            costs.append(len(made))
+            loaded.append(sum(call.response_bytes for call in made))
             seen = len(durable.calls)
             if number % 97 == 0:
                 sizes = _sizes(durable, execution.id)
@@ -87,7 +90,10 @@ def loop_figures(iterations: int) -> Iterator[Figure]:
                 most_bytes = max(most_bytes, sum(sizes))
         assert execution.status == "completed", execution.status
         tenth = max(1, iterations // 10)
-        yield Figure(f"loop of {iterations:,}: calls an iteration, the first tenth", sum(costs[:tenth]) / tenth)
-        yield Figure(f"loop of {iterations:,}: calls an iteration, the last tenth", sum(costs[-tenth:]) / tenth)
-        yield Figure(f"loop of {iterations:,}: items in the table at most", most_items)
-        yield Figure(f"loop of {iterations:,}: bytes in the table at most", most_bytes)
+        loop = f"loop of {iterations:,}"
+        for what, counts in (("calls", costs), ("bytes loaded", loaded)):
+            first, last = sum(counts[:tenth]) / tenth, sum(counts[-tenth:]) / tenth
+            yield Figure(f"{loop}: {what} an iteration, the first tenth", first)
+            yield Figure(f"{loop}: {what} an iteration, the last tenth", last, bar=1.1 * first)
+        yield Figure(f"{loop}: items in the table at most", most_items, bar=12)
+        yield Figure(f"{loop}: bytes in the table at most", most_bytes, bar=12_000)
