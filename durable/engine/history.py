@@ -94,6 +94,7 @@ class Entry(
         "latest": "l",
         "took": "q",
         "kept": "w",
+        "inside": "j",
     },
 ):
     """The record of one operation. Times are milliseconds since the epoch; 0 is none."""
@@ -123,6 +124,12 @@ class Entry(
     boundary: int = 0  # of a loop: the last rollback checkpoint among what it has forgotten
     took: dict[str, list[int]] = {}  # of a queue wait: the numbers of the messages that it took, by queue
     latest: int = 0  # of a loop: the last place in the order of starts that it has seen
+    inside: str = ""  # of a reply: the scope where it was given, when that is inside the one of its message
+
+    @property
+    def place(self) -> str:
+        """Where the code recorded it: its path, but for a reply that was given in a block or loop further in."""
+        return f"{self.inside}{paths.SEPARATOR}{self.path}" if self.inside else self.path
 
     @property
     def settled(self) -> bool:

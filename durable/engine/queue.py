@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from durable.engine.durations import Duration, seconds
@@ -138,12 +138,19 @@ def _call(
     completable: bool,
 ) -> Receive:
     if isinstance(queues, Queue):
+        if body is not None:
+            raise InvalidCall(f"queue wait '{name}': {queues!r} says what its messages are; leave body= out")
         names: list[str] | None = [queues.name]
-        body = queues.body if body is None else body
+        body = queues.body
     elif queues is None:
         names = None
     else:
-        names = [checked_queue(each) for each in ([queues] if isinstance(queues, str) else dict.fromkeys(queues))]
+        several = [queues] if isinstance(queues, str) else queues
+        if not isinstance(several, Collection) or any(isinstance(each, Queue) for each in several):
+            raise InvalidCall(
+                f"queue wait '{name}': queues is a name, several names, or one declared Queue, not {queues!r}"
+            )
+        names = [checked_queue(each) for each in dict.fromkeys(several)]
         if not names:
             raise InvalidCall(f"queue wait '{name}': no queue is named; write queues=None to wait on all")
     length = None if timeout is None else round(seconds(timeout, f"queue wait '{name}': timeout") * 1000)

@@ -69,6 +69,7 @@ class Scope(Struct):
     path: str
     counts: dict[str, int]
     open: bool = True
+    inside: Scope | None = None  # the scope in it where the code is now
 
     def name(self, name: str) -> str:
         """The path of the next operation of this name (D5)."""
@@ -77,6 +78,21 @@ class Scope(Struct):
         self.counts[segment] = count
         last = paths.counted(segment, count)
         return f"{self.path}{paths.SEPARATOR}{last}" if self.path else last
+
+    @property
+    def innermost(self) -> Scope:
+        """The scope where the code is now: this one, or one inside it."""
+        return self if self.inside is None else self.inside.innermost
+
+    @contextmanager
+    def within(self, path: str) -> Iterator[Scope]:
+        """A scope inside this one, which rests meanwhile: what would be named in it belongs to neither (D11)."""
+        self.inside = inner = Scope(path, {})
+        try:
+            yield inner
+        finally:
+            inner.open = False
+            self.inside = None
 
 
 class Replay:
@@ -137,6 +153,15 @@ class Replay:
 
     def enter(self, scope: Scope) -> None:
         """Refuse what may not happen here and now (D8, D11)."""
+        self.reach(scope)
+        if scope.inside is not None:
+            raise WrongThread(
+                f"the context of '{scope.path or 'the workflow'}' was used inside '{scope.innermost.path}', which has a context "
+                "of its own: use the context that is passed to the function you are in"
+            )
+
+    def reach(self, scope: Scope) -> None:
+        """The same for what belongs to an operation of the scope, and may be used in a scope inside it too."""
         if threading.get_ident() != self._thread:
             self._refuse_thread()
         if not scope.open:
@@ -170,8 +195,9 @@ class Replay:
     def pass_over(self, scope: str, before: int | None = None) -> None:
         """What a scope recorded counts as asked for; `before`: what it recorded in earlier iterations."""
         for path in self.unvisited():
-            number = paths.iteration_of(path, scope)
-            if paths.within(path, scope) if before is None else number is not None and number < before:
+            place = self.history.operations[path].place
+            number = paths.iteration_of(place, scope)
+            if paths.within(place, scope) if before is None else number is not None and number < before:
                 self._visited.add(path)
 
     def note(self, entry: Entry, *, first: bool = False) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from durable import Context, InvalidCall, Step, Undo, workflow
+from durable import Context, Continue, InvalidCall, Queue, Step, Undo, workflow
 from durable.testing import Harness
 
 
@@ -78,7 +78,11 @@ MORE: list[Any] = [
     lambda ctx: ctx.try_block("s", body, catch="critical"),
     lambda ctx: ctx.loop("s", lambda ctx: "neither"),
     lambda ctx: ctx.loop("s", body, keep=-1),
+    lambda ctx: ctx.loop("s", lambda ctx: Continue(1)),
     lambda ctx: ctx.queue.next("s", [], timeout=0),
+    lambda ctx: ctx.queue.next("s", 3, timeout=0),
+    lambda ctx: ctx.queue.next("s", [Queue("q", int)], timeout=0),
+    lambda ctx: ctx.queue.next("s", Queue("q", int), body=str, timeout=0),
     lambda ctx: ctx.queue.next_batch("s", count=0),
     lambda ctx: ctx.wait_for("s", body, every=0),
     lambda ctx: ctx.version("s", 0),

@@ -8,7 +8,19 @@ from typing import Any
 
 import pytest
 
-from durable import Context, ExecutionBusy, InvalidCall, InvalidInput, InvalidState, Message, Queue, workflow
+from durable import (
+    Break,
+    Context,
+    Continue,
+    ExecutionBusy,
+    InvalidCall,
+    InvalidInput,
+    InvalidState,
+    Message,
+    Queue,
+    TerminalError,
+    workflow,
+)
 from durable.testing import Harness
 from durable.testing.clock import START
 from tests.scenarios.outside import incompressible
@@ -237,3 +249,41 @@ def test_a_negative_wait_is_refused_before_anything_is_sent() -> None:
         durable.run()
 
         assert (execution.status, durable.faults.bodies) == ("waiting", [])
+
+
+@pytest.mark.rule("L3", "L5", "D6")
+@pytest.mark.parametrize("steps", [1, 50])
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_message_is_completed_in_a_loop_that_forgets_the_iteration(steps: int, fails: bool) -> None:
+    undone: list[str] = []
+
+    @workflow
+    def order(ctx: Context) -> list[str]:
+        message = ctx.queue.next("question", "questions", completable=True)
+        refused: list[str] = []
+
+        def turn(ctx: Context, number: int) -> Continue[int] | Break[None]:
+            ctx.step("turn", lambda step: number)
+            if number in (1, 4):
+                try:
+                    ctx.try_block("answer", lambda _: message.complete(number))
+                except InvalidCall as error:
+                    refused.append(str(error))
+            return Continue(number + 1) if number < 6 else Break()
+
+        ctx.step("book", lambda step: None, rollback=lambda undo: undone.append(undo.path))
+        ctx.loop("turns", turn, state=0, prune_every=2)
+        ctx.step("close", refuse if fails else lambda step: None)
+        return refused
+
+    def refuse(step: object) -> None:
+        raise TerminalError("closed")
+
+    with Harness(workflows=[order], steps_per_invocation=steps) as durable:
+        execution = durable.start(order)
+        execution.send("questions", "?", message_id="m-1")
+        durable.run()
+
+        assert (execution.status, undone) == (("failed", ["book"]) if fails else ("completed", []))
+        assert [entry.path for entry in execution.history if entry.kind == "reply"] == ["question/reply"]
+        assert execution.send("questions", "?", message_id="m-1", wait=1) == 1  # the second answer was refused

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from durable import Break, Context, ErrorInfo, NestedStep, Step, StepFailed, WrongThread, workflow
+from durable import Break, Context, Continue, ErrorInfo, NestedStep, Step, StepFailed, WrongThread, workflow
 from durable.testing import Harness
 
 pytestmark = pytest.mark.rule("D11")
@@ -165,3 +165,51 @@ def test_a_context_is_refused_after_its_block_and_its_iteration() -> None:
             "the context of 'loop[0]'",
         ]
         assert durable.faults.bodies == []
+
+
+@EACH
+def test_an_outer_context_is_refused_in_a_block_or_loop_and_works_again_after_it(use: Callable[[Context], Any]) -> None:
+    raised: list[str] = []
+
+    @workflow
+    def order(ctx: Context) -> None:
+        def inner(_: Context) -> Break:
+            try:
+                use(ctx)
+            except WrongThread as error:
+                raised.append(str(error))
+            return Break()
+
+        ctx.try_block("block", inner)
+        ctx.loop("loop", lambda outer: outer.try_block("block", inner) and Break())
+        use(ctx)
+
+    with Harness(workflows=[order]) as durable:
+        execution = durable.start(order)
+        durable.run()
+
+        told = (
+            "the context of 'the workflow' was used inside '{}', which has a context of its own: use the context that"
+        )
+        first, second = raised[:2]
+        assert execution.status == "completed"
+        assert first.startswith(told.format("block"))
+        assert second.startswith(told.format("loop[0]/block"))
+
+
+@pytest.mark.rule("L2", "L4")
+@pytest.mark.parametrize("steps", [1, 50])
+def test_a_loop_that_uses_the_outer_context_fails_before_it_could_skip_an_iteration(steps: int) -> None:
+    @workflow
+    def order(ctx: Context) -> None:
+        def take(_: Context, number: int) -> Continue[int] | Break[None]:
+            ctx.step("take", lambda step: number)  # named in the outer scope: a replay would count from 1 again
+            return Continue(number + 1) if number < 5 else Break()
+
+        ctx.loop("orders", take, state=0, prune_every=2)
+
+    with Harness(workflows=[order], steps_per_invocation=steps) as durable:
+        execution = durable.start(order)
+        durable.run()
+
+        assert (execution.status, execution.error.type, durable.faults.bodies) == ("failed", "WrongThread", [])

@@ -22,10 +22,11 @@ def try_block(
     Nothing is undone by catching (F6). A RollbackError of the block's own is caught where `catch` has `rollback`.
     """
     replay.enter(scope)
-    inner = Scope(scope.name(name), {})
+    path = scope.name(name)
     caught = checked_catch(catch)
     try:
-        return Success(run(inner))
+        with scope.within(path) as inner:
+            return Success(run(inner))
     except StepFailed as error:
         if error.kind not in caught:
             raise
@@ -33,9 +34,7 @@ def try_block(
     except RollbackError as error:
         if "rollback" not in caught:
             raise
-        return Failure("rollback", "block", inner.path, 0, described(error))
-    finally:
-        inner.open = False
+        return Failure("rollback", "block", path, 0, described(error))
 
 
 def checked_catch(catch: Collection[Kind]) -> Collection[Kind]:

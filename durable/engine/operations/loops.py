@@ -62,14 +62,15 @@ def loop(replay: Replay, scope: Scope, call: LoopCall) -> Any:
         replay.pass_over(path)
         replay.passed(path, entry.ended)
         return replay.history.value(entry)
-    return _Loop(replay, path, call, entry).run()
+    return _Loop(replay, scope, path, call, entry).run()
 
 
 class _Loop:
     """One loop under replay."""
 
-    def __init__(self, replay: Replay, path: str, call: LoopCall, entry: Entry | None) -> None:
+    def __init__(self, replay: Replay, scope: Scope, path: str, call: LoopCall, entry: Entry | None) -> None:
         self._replay = replay
+        self._scope = scope
         self._path = path
         self._call = call
         self._entry = entry
@@ -89,10 +90,15 @@ class _Loop:
             match result:
                 case Break(value):
                     return self._end(start, value)
-                case Continue(state):
+                case Continue(state) if self._call.state is not STATELESS:
                     following = state
-                case None if self._call.state is STATELESS:
+                case None | Continue(None) if self._call.state is STATELESS:
                     following = STATELESS
+                case Continue():
+                    raise InvalidCall(
+                        f"loop '{self._path}' has no state, and its body returned Continue with one: "
+                        "give the loop the first one, state=..., or return Continue()"
+                    )
                 case None:
                     raise InvalidCall(
                         f"loop '{self._path}' has a state, and its body returned None: return Continue(state) or Break(value)"
@@ -107,19 +113,17 @@ class _Loop:
                 self._prune()
 
     def _iterate(self, start: Start) -> Continue[Any] | Break[Any] | None:
-        inner = Scope(iteration(self._path, start.number), {})
-        try:
+        with self._scope.within(iteration(self._path, start.number)) as inner:
             if self._call.state is STATELESS:
                 return self._call.run(inner)
             stored = self._replay.history.fetch(start.kept) if start.kept else start.state
             return self._call.run(inner, codec.decode(stored))
-        finally:
-            inner.open = False
 
     def _check_reached(self, start: Start) -> None:
         """Nothing that an iteration has recorded may be left out at its end: it could be forgotten unseen (D6)."""
         scope = iteration(self._path, start.number)
-        if self._replay.behind and any(within(left, scope) for left in self._replay.unvisited()):
+        recorded = self._replay.history.operations
+        if self._replay.behind and any(within(recorded[left].place, scope) for left in self._replay.unvisited()):
             self._replay.diverge(f"the end of '{scope}'")
 
     def _start(self, number: int, state: Any) -> Start:

@@ -72,7 +72,7 @@ def _settle(replay: Replay, path: str, call: Receive, entry: Entry | None) -> En
 
 def _message(replay: Replay, scope: Scope, path: str, call: Receive, sent: Sent, at: int) -> Message[Any]:
     def complete(response: object) -> None:
-        replay.enter(scope)
+        replay.reach(scope)  # a message may be completed in a block or loop further in
         reply = f"{path}/reply" if at == 0 else f"{path}/reply#{at + 1}"
         if replay.has_visited(reply):
             raise InvalidCall(f"message '{sent.id}' was completed before: a message has one response")
@@ -86,6 +86,7 @@ def _message(replay: Replay, scope: Scope, path: str, call: Receive, sent: Sent,
             with replay.asking():
                 replay.driver.reply(sent, stored)
             order = replay.history.next_order
-            replay.note(Entry(path=reply, kind=EntryKind.REPLY, order=order, started=now, ended=now))
+            inside = "" if scope.inside is None else scope.innermost.path  # passed over with it, once it is forgotten
+            replay.note(Entry(path=reply, kind=EntryKind.REPLY, order=order, started=now, ended=now, inside=inside))
 
     return Message(sent, call.body, replay.history.fetch, complete if call.completable else None)

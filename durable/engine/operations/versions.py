@@ -56,5 +56,5 @@ def removed(replay: Replay, scope: Scope, name: str, kind: str) -> None:
     if entry is not None and entry.kind != recorded:
         replay.leave(Diverged(HistoryDiverged(path, f"a {entry.kind}", f"a removed {kind}")))
     for left in replay.unvisited():
-        if left == path or within(left, path):
+        if left == path or within(left, path) or within(replay.history.operations[left].place, path):
             replay.seen(left)
