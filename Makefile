@@ -4,6 +4,7 @@ PYTHONS ?= python3.11 python3.12 python3.13 python3.14
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/ready
+OVER_THE_BUS := crash_matrix delivered_twice long_waits lost_answers messages_are_lost stable_identities
 SAM    := SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=us-east-1 .venv-sam/bin/sam
 
 .PHONY: setup check check-template format test test-all build test-deploy deploy-local demo bench guarantees lock clean
@@ -51,6 +52,8 @@ build: .venv-sam/ready  ## what a deployment uploads, in .aws-sam/build
 
 test-deploy: $(READY) build .venv-lambda/ready .venv-ministack/ready  ## what is built, under Lambda's runtime and deployed for real
 	$(BIN)/python -m infra.local.beside_ministack $(BIN)/pytest tests/aws
+	$(BIN)/python -m infra.local.beside_ministack $(BIN)/pytest -n 2 tests/scenarios
+	DURABLE_TEST_TRANSPORT=eventbridge $(BIN)/python -m infra.local.beside_ministack $(BIN)/pytest -n 2 $(OVER_THE_BUS:%=tests/scenarios/test_%.py)
 	$(BIN)/pytest -m deploy -n 2 --dist loadfile tests/deploy
 
 deploy-local: $(READY) $(if $(filter --stop,$(ARGS)),,build .venv-ministack/ready)  ## the whole stack on this machine; ARGS=--stop ends it

@@ -11,12 +11,15 @@ import sys
 import tempfile
 from pathlib import Path
 
-from infra.local.ministack import MiniStack
+from infra.local.ministack import IN_VIRTUAL_TIME, MiniStack
 from infra.local.ports import free_port
 
 
 def main(command: list[str]) -> int:
-    with tempfile.TemporaryDirectory() as folder, MiniStack.start(free_port(), Path(folder)) as running:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        MiniStack.start(free_port(), Path(folder), program=IN_VIRTUAL_TIME) as running,
+    ):
         environment = {**os.environ, "DURABLE_TEST_ENDPOINT": running.url}
         return subprocess.run(command, check=False, env=environment).returncode
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,9 @@ from durable.errors import ConfigurationError
 from infra.local.artefact import ROOT
 
 ENVIRONMENT = ROOT / ".venv-ministack" / "bin"
+PROGRAM = (ENVIRONMENT / "ministack",)
+# -P: what that program imports as `ministack` is the package, not this module beside it.
+IN_VIRTUAL_TIME = (ENVIRONMENT / "python", "-P", Path(__file__).with_name("virtual_time.py"))
 READY_WITHIN = 90.0  # seconds
 REGION = "us-east-1"
 
@@ -58,15 +61,20 @@ class MiniStack:
         }
 
     @classmethod
-    def start(cls, port: int, folder: Path, environment: Mapping[str, str] | None = None) -> MiniStack:
+    def start(
+        cls,
+        port: int,
+        folder: Path,
+        environment: Mapping[str, str] | None = None,
+        program: Sequence[Path | str] = PROGRAM,
+    ) -> MiniStack:
         """Start one on loopback. It goes on after this process; its functions find this environment, beside their own."""
-        program = ENVIRONMENT / "ministack"
-        if not program.exists():
+        if not PROGRAM[0].exists():
             raise ConfigurationError("MiniStack is not installed: run `make .venv-ministack/ready`.")
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / "ministack.log").open("ab") as log:
             process = subprocess.Popen(
-                [program],
+                program,
                 cwd=folder,
                 env={
                     "PATH": f"{ENVIRONMENT}:/usr/local/bin:/usr/bin:/bin",  # its functions run with its own Python

@@ -12,7 +12,7 @@ from durable.aws.dynamodb import DynamoStore
 from durable.aws.sqs import SqsQueue
 from durable.testing.stack import Stack
 from durable.testing.template import Template
-from tests.aws.emulators import ENDPOINT, connected, emulated
+from tests.aws.emulators import connected, emulated
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 
@@ -42,10 +42,3 @@ def store(stack: Stack, clients: Clients, pauses: list[float]) -> DynamoStore:
 @pytest.fixture
 def queue(stack: Stack, clients: Clients) -> SqsQueue:
     return SqsQueue(stack.queues["ContinuationQueue"].url, clients.sqs, stack.queues["RejectedQueue"].url)
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of the tests that only one emulator can take, those of the other are not run."""
-    away = "moto_only" if ENDPOINT else "ministack_only"
-    config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker(away)])
-    items[:] = [item for item in items if not item.get_closest_marker(away)]

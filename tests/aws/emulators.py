@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import boto3
-import pytest
 from moto import mock_aws
 
 from durable.aws.clients import Clients
 from durable.testing.functions import installed
+from tests.emulators import ENDPOINT
 
-ENDPOINT = os.environ.get("DURABLE_TEST_ENDPOINT", "")
 REGION = "us-east-1"
-
-moto_only = pytest.mark.moto_only  # MiniStack differs, see docs/testing.md
-ministack_only = pytest.mark.ministack_only  # moto differs, see docs/testing.md
 
 
 @contextmanager

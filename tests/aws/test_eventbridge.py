@@ -18,8 +18,9 @@ from durable.runtime.continuation import Continuation, UnreadableMessage
 from durable.testing.stack import Stack
 from durable.testing.template import Template
 from tests.aws.conftest import TEMPLATE
-from tests.aws.emulators import emulated, moto_only
+from tests.aws.emulators import emulated
 from tests.aws.wire import answered, calls_of, failure
+from tests.emulators import moto_only
 
 CONTINUATION = Continuation(execution="order-1", revision=3, workflow="checkout", version=2, phase="rollback")
 RECORDED = Path(__file__).parents[1] / "events"

@@ -30,7 +30,8 @@ from durable.testing.stack import Stack
 from durable.testing.template import Template
 from handler import wiring
 from tests.aws.conftest import TEMPLATE
-from tests.aws.emulators import ENDPOINT, REGION, emulated
+from tests.aws.emulators import REGION, emulated
+from tests.emulators import ENDPOINT
 
 PATIENCE = 60.0  # seconds
 done: list[str] = []

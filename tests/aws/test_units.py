@@ -9,7 +9,7 @@ import pytest
 from durable.aws.clients import Clients
 from durable.testing.stack import Stack
 from durable.testing.units import Item, index_units, indexes, item_size, write_units
-from tests.aws.emulators import ministack_only
+from tests.emulators import ministack_only
 
 pytestmark = ministack_only
 
