@@ -10,6 +10,7 @@ import msgspec
 
 from durable.engine import codec
 from durable.engine.history import NOTHING
+from durable.engine.paths import size
 from durable.errors import InvalidCall, InvalidInput, InvalidName
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ def fitted(value: Any, annotation: Any) -> Any:
 
 def checked_message_id(message_id: object) -> str:
     """A message id of the sender's; raises InvalidName."""
-    if not isinstance(message_id, str) or not 1 <= len(message_id.encode("utf-8", "replace")) <= MAX_NAME:
+    if not isinstance(message_id, str) or not 1 <= size(message_id, "message id") <= MAX_NAME:
         raise InvalidName(f"a message id is a string of 1 to {MAX_NAME} bytes, not {message_id!r}")
     return message_id
 
@@ -180,6 +181,6 @@ def checked_queue(name: object) -> str:
     """A queue's name; raises InvalidName."""
     if not isinstance(name, str) or not name:
         raise InvalidName(f"a queue's name is a string that is not empty, not {name!r}")
-    if len(name.encode("utf-8", "replace")) > MAX_NAME:
+    if size(name, "queue name") > MAX_NAME:
         raise InvalidName(f"the queue name '{name[:40]}…' is longer than {MAX_NAME} bytes")
     return name

@@ -62,13 +62,17 @@ def iteration_of(path: str, loop: str) -> int | None:
     return int(path[len(loop) + 1 : path.index("]", len(loop))])
 
 
-def _check_size(name: str) -> None:
+def size(name: str, what: str) -> int:
+    """The bytes of a name; raises InvalidName for one that has none."""
     try:
-        size = len(name.encode())
+        return len(name.encode())
     except UnicodeEncodeError as error:
-        raise InvalidName(f"the name {name!r} holds a lone surrogate, which can't be stored") from error
-    if size > MAX_BYTES:
+        raise InvalidName(f"the {what} {name!r} holds a lone surrogate, which can't be stored") from error
+
+
+def _check_size(name: str) -> None:
+    if (bytes_ := size(name, "name")) > MAX_BYTES:
         raise InvalidName(
-            f"the name '{name[:40]}…' is {size} bytes with its suffix; at most {MAX_BYTES} fit. "
+            f"the name '{name[:40]}…' is {bytes_} bytes with its suffix; at most {MAX_BYTES} fit. "
             "Shorten it: what varies belongs in the arguments."
         )

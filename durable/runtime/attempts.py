@@ -92,6 +92,7 @@ class Attempt(Struct, frozen=True):
             outcome = Raised(refusal)
         finally:
             access.open = False
+            reach.close(self.what)
         match outcome:
             case Returned(value):
                 return self._returned(value, document, reach)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from durable.engine import codec
-from durable.errors import ConfigurationError, InvalidCall
+from durable.engine.paths import size
+from durable.errors import ConfigurationError, InvalidCall, StepOnly
 from durable.runtime.client import Client
 from durable.runtime.ports import Ports, Put
 from durable.runtime.registry import Registry
@@ -25,12 +26,14 @@ MAX_KEY = 512  # bytes
 class StableNonces:
     """Identities that are the same whenever the attempt is repeated: what is sent twice is taken once (S11)."""
 
-    def __init__(self, key: str) -> None:
+    def __init__(self, key: str, check: Callable[[str], None]) -> None:
         self._key = key
+        self._check = check
         self._count = 0
 
     def __call__(self) -> str:
-        """The next identity, in the order in which the body asks."""
+        """The next identity, in the order in which the body asks; raises StepOnly after the body."""
+        self._check("client")
         self._count += 1
         return sha256(f"{self._key}:{self._count}".encode()).hexdigest()[:32]
 
@@ -43,10 +46,22 @@ class Reach:
         self._registry = registry
         self._execution_id = execution_id
         self._workflow = workflow
-        self._nonces = StableNonces(key)
+        self._ended = ""  # what it was for, once that is over
+        self._nonces = StableNonces(key, self._check)
         self._writes: dict[str, Put] = {}
         self._foreign: list[Mapping[str, Any]] = []
         self._bytes = 0
+
+    def close(self, ended: str) -> None:
+        """Refuse whoever has kept a part of it, from now on: what it wrote would be in no record (S7)."""
+        self._ended = ended
+
+    def _check(self, part: str) -> None:
+        if self._ended:
+            raise StepOnly(
+                f"{part} was used after {self._ended} had ended: it exists only inside the running step. "
+                "Return a value from the step instead of keeping it."
+            )
 
     @property
     def writes(self) -> tuple[Put, ...]:
@@ -62,6 +77,7 @@ class Reach:
 
     def get(self, key: str, returns: Any = Any) -> Any:
         """The value of a key, as this body sees it; None when there is none."""
+        self._check("db.get")
         stored_key = database_key(key)
         written = self._writes.get(stored_key)
         stored = self._ports.store.find(self._execution_id, stored_key) if written is None else written.value
@@ -69,10 +85,12 @@ class Reach:
 
     def put(self, key: str, value: object) -> None:
         """Set a key, with the step's record."""
+        self._check("db.put")
         self._write(Put(database_key(key), codec.bounded(codec.encode(value), f"the value of '{key}'")))
 
     def delete(self, key: str) -> None:
         """Remove a key, with the step's record; one that is not there is no fault."""
+        self._check("db.delete")
         self._write(Put(database_key(key), None))
 
     def transact(self, *writes: Mapping[str, Any]) -> None:
@@ -112,6 +130,7 @@ class Reach:
 
     def send(self, queue: str | Queue[Any, Any], body: object) -> None:
         """Put a message into a queue of the own execution (Q7)."""
+        self._check("queue.send")
         self.client.get(self._execution_id).send(queue, body)
 
     def publish(self, event: str, detail: object) -> None:
@@ -134,6 +153,6 @@ FOREIGN = frozenset({"Put", "Update", "Delete", "ConditionCheck"})
 
 def database_key(key: object) -> str:
     """The key of an item of the database; raises InvalidCall."""
-    if not isinstance(key, str) or not 1 <= len(key.encode("utf-8", "replace")) <= MAX_KEY:
+    if not isinstance(key, str) or not 1 <= size(key, "database key") <= MAX_KEY:
         raise InvalidCall(f"a key of step.db is a string of 1 to {MAX_KEY} bytes, not {key!r}")
     return f"db#{key}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -80,6 +81,44 @@ def test_a_step_object_is_of_no_use_after_its_step(thing: str) -> None:
             [
                 f"step.{thing} was used after its step 'keep' had ended: it exists only inside the running step. "
                 "Return a value from the step instead of keeping the step object."
+            ],
+        )
+
+
+PARTS: dict[str, Callable[[Any], Callable[[], Any]]] = {
+    "db.get": lambda step: partial(step.db.get, "k"),
+    "db.put": lambda step: partial(step.db.put, "k", 1),
+    "db.delete": lambda step: partial(step.db.delete, "k"),
+    "queue.send": lambda step: partial(step.queue.send, "q", 1),
+    "client": lambda step: partial(step.client.get(step.execution_id).send, "q", 1),
+}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_nor_is_a_part_of_it_that_was_kept_apart(part: str) -> None:
+    kept: list[Callable[[], Any]] = []
+    raised: list[str] = []
+
+    @workflow
+    def order(ctx: Context) -> Any:
+        kept.clear()
+        ctx.step("keep", lambda step: kept.append(PARTS[part](step)))
+        for use in kept:
+            try:
+                use()
+            except StepOnly as error:
+                raised.append(str(error))
+        return ctx.step("look", lambda step: step.db.get("k"))
+
+    with Harness(workflows=[order], steps_per_invocation=5) as durable:
+        execution = durable.start(order)
+        durable.run()
+
+        assert (execution.output, raised) == (
+            None,
+            [
+                f"{part} was used after step 'keep' had ended: it exists only inside the running step. "
+                "Return a value from the step instead of keeping it."
             ],
         )
 
