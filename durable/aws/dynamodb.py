@@ -15,7 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, ParamValidationError
 
 from durable.aws.conditions import (
     both,
@@ -29,7 +29,7 @@ from durable.aws.conditions import (
     key_begins,
     key_between,
 )
-from durable.aws.faults import boundary, refusal
+from durable.aws.faults import boundary, code, refusal
 from durable.aws.requests import Item, Requests
 from durable.aws.table import DUE_INDEX, HEAD, SegmentItem, ValueItem, head_item, head_of, segment_of
 from durable.engine.messages import Sent, message_key, queue_prefix
@@ -40,6 +40,11 @@ from durable.runtime.ports import Blocked, Put, Refused, Segment, Update
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from pynamodb.expressions.condition import Condition
+
+# Of foreign writes: the whole request is refused, or one of its actions.
+_REFUSALS = frozenset(
+    {"ValidationException", "ResourceNotFoundException", "ValidationError", "ItemCollectionSizeLimitExceeded"}
+)
 
 
 class DynamoStore:
@@ -122,7 +127,11 @@ class DynamoStore:
             try:
                 self._requests.together((execution_id, HEAD), changes(update), holds(update.where), puts, writes)
             except ClientError as error:
-                return _refused(error)
+                return _refused(error, len(puts), bool(writes))
+            except ParamValidationError as error:
+                if not writes:
+                    raise
+                return Blocked(None, str(error))
         head = self.read(execution_id)
         return Refused(None) if head is None else head
 
@@ -205,16 +214,26 @@ def _segment_item(execution_id: str, segment: Segment) -> Item:
     return item.serialize()
 
 
-def _refused(error: ClientError) -> Refused | Blocked:
-    """Which condition of a transaction did not hold; any other error is raised again."""
+def _refused(error: ClientError, puts: int, foreign: bool) -> Refused | Blocked:
+    """Which condition of a transaction did not hold, or what no table takes of the foreign writes; else it is raised again."""
     reasons = error.response.get("CancellationReasons")
     failed = [at for at, reason in enumerate(reasons or ()) if reason.get("Code") == "ConditionalCheckFailed"]
     if reasons is None or not failed:
-        raise error
+        return _unacceptable(error, puts, foreign)
     if failed[0] == 0:
         standing = reasons[0].get("Item")
         return Refused(head_of(standing) if standing else None)
     return Blocked(failed[0] - 1, reasons[failed[0]].get("Message", "a condition did not hold"))
+
+
+def _unacceptable(error: ClientError, puts: int, foreign: bool) -> Blocked:
+    """The user's write that DynamoDB can't carry out: malformed, too large, to a table that is not there."""
+    for at, reason in enumerate(error.response.get("CancellationReasons") or ()):
+        if at > puts and reason.get("Code") in _REFUSALS:
+            return Blocked(at - 1, reason.get("Message", "it is not valid"))
+    if foreign and code(error) in _REFUSALS:
+        return Blocked(None, error.response.get("Error", {}).get("Message", "it is not valid"))
+    raise error
 
 
 def _standing(error: ClientError) -> Item:

@@ -36,12 +36,13 @@ class InboxChanged(Interrupt):
 
 
 class WriteRefused(DurableError):
-    """A condition of one of the body's own writes did not hold: nothing was written, and the attempt has failed (S10)."""
+    """One of the body's own writes could not be: nothing was written, and the attempt has failed (S10)."""
 
-    def __init__(self, index: int, reason: str) -> None:
+    def __init__(self, index: int | None, reason: str) -> None:
         self.index = index
         self.reason = reason
-        super().__init__(f"write {index + 1} of step.transact was refused: {reason}")
+        which = "a write" if index is None else f"write {index + 1}"
+        super().__init__(f"{which} of step.transact was refused: {reason}")
 
 
 class Wanted(Struct, frozen=True):
@@ -160,7 +161,8 @@ class Claimed:
                 else:
                     answer = self._ports.store.update(update)
             if isinstance(answer, Blocked):
-                raise WriteRefused(answer.index - len(wanted.writes), answer.reason)
+                refused = None if answer.index is None else answer.index - len(wanted.writes)
+                raise WriteRefused(refused, answer.reason)
             seen = answer if isinstance(answer, Head) else answer.head
             if seen is None or seen.fence != before.fence:
                 raise LeaseLost

@@ -56,9 +56,9 @@ class Put(Struct, frozen=True):
 
 
 class Blocked(Struct, frozen=True):
-    """A transaction that did nothing, because of a condition that is not the head's: the index of the write, and why."""
+    """A transaction that did nothing, because of a write that is not the head's: its index, and why."""
 
-    index: int  # in the puts, then the writes
+    index: int | None  # in the puts, then the writes; None: one of the writes, and the store does not say which
     reason: str
 
 

@@ -231,6 +231,37 @@ def test_a_condition_of_the_body_s_own_that_does_not_hold_fails_the_attempt() ->
         assert (amount("a"), amount("b")) == (1, 2)
 
 
+@pytest.mark.parametrize(
+    ("writes", "why"),
+    [
+        ([{"Put": {}}], "Missing required parameter in TransactItems"),
+        ([{"Put": {"TableName": "accounts", "Item": {"id": "a"}}}], "Invalid type for parameter TransactItems"),
+        ([{"Put": {"TableName": "nowhere", "Item": {"id": {"S": "a"}}}}], "Requested resource not found"),
+        ([{"Put": {"TableName": "accounts", "Item": {"id": {"S": "a"}, "text": {"S": "x" * 500_000}}}}], "size"),
+        ([add_one("a"), add_one("a")], "one item"),
+    ],
+    ids=["empty", "malformed", "no table", "too large", "twice"],
+)
+def test_a_write_that_no_table_takes_fails_the_attempt_too_and_is_no_fault_of_the_machinery(
+    writes: list[Mapping[str, Any]], why: str
+) -> None:
+    @workflow
+    def order(ctx: Context) -> list[Any]:
+        failure = ctx.try_step("deposit", lambda step: step.transact(*writes), retry=Retry(1)).failure
+        return [failure.kind, failure.attempts, failure.error.type, failure.error.message]
+
+    with Harness(workflows=[order], steps_per_invocation=5) as durable:
+        accounts()
+        execution = durable.start(order)
+        durable.run(duration=5)
+
+        kind, attempts, type_, message = execution.output
+        assert (kind, attempts, type_) == ("exhausted", 2, "WriteRefused")
+        assert "of step.transact was refused: " in message
+        assert why in message
+        assert (len(durable.invocations), amount("a")) == (1, 0)
+
+
 def test_an_attempt_that_was_refused_is_made_again_and_may_succeed() -> None:
     def deposit(step: Step) -> int:
         if step.attempt == 2:
