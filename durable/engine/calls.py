@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from durable.engine.durations import Duration, seconds
 from durable.engine.retry import AT_MOST_ONCE_RETRY, ROLLBACK_RETRY, STEP_RETRY, Retry
-from durable.engine.signatures import result_type
+from durable.engine.signatures import checked_type, result_type
 from durable.errors import InvalidCall
 
 Semantics = Literal["at_least_once", "at_most_once"]
@@ -79,5 +79,5 @@ def step_call(
         else seconds(rollback_timeout, f"{here}: rollback_timeout", zero=False),
         at_most_once=at_most_once,
         sensitive=sensitive,
-        returns=returns,
+        returns=checked_type(returns, f"{here}: returns"),
     )

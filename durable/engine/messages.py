@@ -11,6 +11,7 @@ import msgspec
 from durable.engine import codec
 from durable.engine.history import NOTHING
 from durable.engine.paths import size
+from durable.engine.signatures import checked_type
 from durable.errors import InvalidCall, InvalidInput, InvalidName
 
 if TYPE_CHECKING:
@@ -97,8 +98,8 @@ class Queue(_Declared["B", "R"]):
 
         def __init__(self, name, body, reply=None):
             self.name = checked_queue(name)
-            self.body = body
-            self.reply = reply
+            self.body = checked_type(body, f"queue '{name}': body")
+            self.reply = checked_type(reply, f"queue '{name}': reply")
 
     def __repr__(self) -> str:
         return f"Queue({self.name!r})"

@@ -9,6 +9,7 @@ from durable.engine.durations import Duration, seconds
 from durable.engine.messages import Message, Queue, checked_queue
 from durable.engine.operations.queues import Receive, receive
 from durable.engine.replay import Replay, Scope
+from durable.engine.signatures import checked_type
 from durable.errors import InvalidCall, QueueTimeout, StepOnly
 
 if TYPE_CHECKING:
@@ -153,5 +154,6 @@ def _call(
         names = [checked_queue(each) for each in dict.fromkeys(several)]
         if not names:
             raise InvalidCall(f"queue wait '{name}': no queue is named; write queues=None to wait on all")
+    checked_type(body, f"queue wait '{name}': body")
     length = None if timeout is None else round(seconds(timeout, f"queue wait '{name}': timeout") * 1000)
     return Receive(name, names, body, count, length, completable)

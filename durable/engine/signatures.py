@@ -138,3 +138,11 @@ def _hinted_result(function: Any) -> Any:
     if getattr(get_origin(hint), "__name__", "") in ("Coroutine", "Awaitable"):
         hint = get_args(hint)[-1]
     return hint
+
+
+def checked_type(given: Any, what: str) -> Any:
+    """A type that a call asserts, as it is; raises InvalidCall for anything else, which would be no check at all."""
+    known = isinstance(given, type) or given is None or get_origin(given) is not None
+    if not known and type(given).__module__ not in ("typing", "typing_extensions", "types"):
+        raise InvalidCall(f"{what} is a type, such as Order or list[Order], not {given!r}")
+    return given

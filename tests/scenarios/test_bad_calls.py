@@ -31,6 +31,10 @@ CALLS: list[tuple[Any, str]] = [
     (lambda ctx: ctx.step("s", body, semantics="exactly_once"), "semantics is 'at_least_once' or 'at_most_once'"),
     (lambda ctx: ctx.try_step("s", body, timeout=-1), "timeout is negative: -1"),
     (lambda ctx: ctx.try_step("s", body, catch="exhausted"), "write catch=['exhausted']"),
+    (lambda ctx: ctx.step("s", body, returns=3), "returns is a type, such as Order or list[Order], not 3"),
+    (lambda ctx: ctx.step("s", body, returns="Order"), "returns is a type, such as Order or list[Order], not 'Order'"),
+    (lambda ctx: ctx.queue.next("s", "q", body=3), "queue wait 's': body is a type, such as Order"),
+    (lambda ctx: ctx.queue.next("s", Queue("q", "Order")), "queue 'q': body is a type, such as Order"),
     (lambda ctx: ctx.sleep("s", -5), "sleep 's': the duration is negative: -5"),
     (lambda ctx: ctx.sleep("s", timedelta(seconds=-5)), "sleep 's': the duration is negative"),
     (
