@@ -71,7 +71,9 @@ def history(execution_id: str) -> Response[str]:
 def act(execution_id: str, action: str) -> Response[str]:
     """Call an action of its workflow: the body is an object of the arguments by name."""
     arguments = body_of(app.current_event, dict[str, Any])
-    return _json(HTTPStatus.OK, {"result": codec.plain(_execution(execution_id).action_named(action, arguments))})
+    result = _execution(execution_id).action_named(action, arguments)
+    codec.encode(result)  # what can't be stored can't be shown: a fault of the action's, and in the log
+    return _json(HTTPStatus.OK, {"result": codec.plain(result)})
 
 
 @app.post("/executions/<execution_id>/queues/<queue>")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from durable.engine import codec
@@ -10,7 +10,7 @@ from durable.engine.document import Document
 from durable.engine.log import ExecutionLog
 from durable.engine.scoped import Scoped
 from durable.engine.signatures import hints_of, signature_of
-from durable.errors import InvalidInput
+from durable.errors import InvalidCall, InvalidInput
 
 if TYPE_CHECKING:
     from logging import Logger, LoggerAdapter
@@ -77,6 +77,17 @@ class ActionFunction(_Callable["W", "P", "R"]):
         def __call__(self, action, /, *args, **kwargs):
             """Run the function as it is."""
             return self.run(action, *args, **kwargs)
+
+    def check(self, args: Sequence[object], named: Mapping[str, object]) -> None:
+        """Raise InvalidCall when it can't be called with these arguments."""
+        signature = signature_of(self.run)
+        try:
+            signature.bind("Action", *args, **named)
+        except TypeError as error:
+            raise InvalidCall(
+                f"action '{self.name}': {self.name}{signature} can't be called so: {error}. It gets the Action first, then the "
+                "arguments of the call."
+            ) from None
 
     def arguments(self, plain: Mapping[str, object]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Positional and named arguments from plain JSON by name; raises InvalidInput that names the misfit (E10)."""

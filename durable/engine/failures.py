@@ -28,6 +28,18 @@ _NOT_KEPT = object()
 _FOR_GOOD = (TerminalError, CodecError, InvalidCall, InvalidInput, InvalidName, NestedStep, StepOnly, WrongThread)
 
 
+def decisive(error: BaseException) -> BaseException:
+    """Of a group, as asyncio's TaskGroup raises it, the error that says what becomes of the attempt, or the only one (S3)."""
+    if not isinstance(error, BaseExceptionGroup):
+        return error
+    every = [decisive(each) for each in error.exceptions]
+    for kind in ("rollback", "critical"):
+        for each in every:
+            if kind_of(each) == kind:
+                return each
+    return every[0] if len(every) == 1 else error
+
+
 def described(error: BaseException) -> ErrorInfo:
     """An exception as data: type, message and scalar attributes."""
     if isinstance(error, StepFailed):

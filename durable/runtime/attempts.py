@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from durable.engine import codec
 from durable.engine.document import Document
-from durable.engine.failures import described, kind_of
+from durable.engine.failures import decisive, described, kind_of
 from durable.engine.log import ExecutionLog
 from durable.engine.retry import Retry
 from durable.engine.signatures import check_call
@@ -117,6 +117,7 @@ class Attempt(Struct, frozen=True):
             return FailedForGood("critical", described(error), b"")
 
     def _raised(self, error: BaseException, document: Document) -> Result:
+        error = decisive(error)
         kind = kind_of(error)
         info = described(error)
         state = self._state(document)

@@ -163,11 +163,13 @@ class Execution(_Typed["O", "S"]):
 
         A read-only one never waits for a running step. One that changes the state commits only while no step runs and
         the state is as read; raises ExecutionBusy when ten seconds are over, ActionNotFound for an unknown
-        name, InvalidState when it would change an execution that has ended.
+        name, InvalidCall for arguments that it does not take, InvalidState when it would change an execution that has
+        ended.
         """
         head = self._head()
         workflow = self._code(head)
         function = action if isinstance(action, ActionFunction) else self._action(head, workflow, action)
+        function.check(args, kwargs)
         return self._act(function, workflow, args, kwargs)
 
     def action_named(self, name: str, arguments: Mapping[str, object]) -> Any:

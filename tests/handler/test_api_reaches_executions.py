@@ -60,6 +60,11 @@ def broken(action: Action[Cart]) -> None:
     raise KeyError("a secret")
 
 
+@cart.action
+def odd(action: Action[Cart]) -> object:
+    return object()
+
+
 @pytest.fixture
 def durable() -> Iterator[Harness]:
     with Harness(workflows=[cart]) as harness:
@@ -114,11 +119,12 @@ def test_an_action_is_called_by_name_with_its_arguments_by_name(ask: Ask, durabl
             404,
             {
                 "error": "ActionNotFound",
-                "message": "workflow 'cart' has no action 'take-out'; it has: broken, find, get_state, put-in",
+                "message": "workflow 'cart' has no action 'take-out'; it has: broken, find, get_state, odd, put-in",
             },
         ),
         ("/executions/two/actions/get_state", None, 404, {"error": "ExecutionNotFound"}),
         ("/executions/one/actions/broken", None, 500, {"error": "InternalError"}),
+        ("/executions/one/actions/odd", None, 500, {"error": "InternalError"}),
     ],
 )
 def test_a_call_that_does_not_fit_says_what_is_wrong_and_does_nothing(

@@ -260,3 +260,20 @@ def test_an_action_writes_no_revision_and_disturbs_no_wait(durable: Harness) -> 
 
     assert (durable.clock.moment - START).total_seconds() == 600
     assert len(durable.faults.bodies) == len(set(durable.faults.bodies)) == 3
+
+
+@pytest.mark.parametrize(
+    ("action", "args", "named", "says"),
+    [
+        (put_in, (), {}, "action 'put-in': put-in(.*) can't be called so: missing a required argument: 'item'"),
+        ("put-in", ("cap", 2, "more"), {}, "too many positional arguments"),
+        ("count", ("cap",), {"factors": 2}, "unexpected keyword argument 'factors'"),
+    ],
+)
+def test_arguments_that_it_does_not_take_are_refused_at_the_call(
+    durable: Harness, action: Any, args: tuple[Any, ...], named: dict[str, Any], says: str
+) -> None:
+    execution = durable.start(shop)
+    with pytest.raises(InvalidCall, match=says):
+        execution.action(action, *args, **named)
+    assert execution.action(get_state) == Cart()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
-from durable import Context, Retry, Step, Undo, workflow
+from durable import Context, Retry, RollbackError, Step, TerminalError, Undo, workflow
 from durable.testing import Harness
 
 pytestmark = pytest.mark.rule("S14")
@@ -95,3 +96,43 @@ def test_rollbacks_may_be_async_too() -> None:
         durable.run()
 
         assert (execution.rollback.outcome, undone) == ("completed", [{"ab": 6}])
+
+
+@pytest.mark.rule("S3")
+@pytest.mark.parametrize(
+    ("errors", "kind", "attempts", "told"),
+    [
+        ([OSError("no line")], "exhausted", 2, "OSError: no line"),
+        ([TerminalError("declined")], "critical", 1, "TerminalError: declined"),
+        ([OSError("no line"), TerminalError("declined")], "critical", 1, "TerminalError: declined"),
+        ([TerminalError("declined"), RollbackError("undo")], "rollback", 1, "RollbackError: undo"),
+        (
+            [OSError("a"), OSError("b")],
+            "exhausted",
+            2,
+            "ExceptionGroup: unhandled errors in a TaskGroup (2 sub-exceptions)",
+        ),
+    ],
+    ids=["one", "for good", "for good among others", "rollback first", "several"],
+)
+def test_a_task_group_s_errors_count_as_if_they_were_raised_by_themselves(
+    errors: list[Exception], kind: str, attempts: int, told: str
+) -> None:
+    @workflow
+    def order(ctx: Context) -> list[Any]:
+        async def gather(step: Step) -> None:
+            async def fail(error: Exception) -> None:
+                raise error
+
+            async with asyncio.TaskGroup() as group:
+                for error in errors:
+                    group.create_task(fail(error))
+
+        failure = ctx.try_step("gather", gather, retry=Retry(1), catch=["critical", "exhausted", "rollback"]).failure
+        return [failure.kind, failure.attempts, str(failure.error)]
+
+    with Harness(workflows=[order]) as durable:
+        execution = durable.start(order)
+        durable.run()
+
+        assert execution.output == [kind, attempts, told]

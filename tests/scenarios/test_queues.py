@@ -342,6 +342,7 @@ BAD: list[tuple[Any, type[Exception], str]] = [
     (lambda queue: queue.next("w", []), InvalidCall, "no queue is named; write queues=None to wait on all"),
     (lambda queue: queue.next("w", ""), InvalidName, "a queue's name is a string that is not empty, not ''"),
     (lambda queue: queue.next("w", [3]), InvalidName, "a queue's name is a string that is not empty, not 3"),
+    (lambda queue: queue.next("w", "\ud800"), InvalidName, "holds a lone surrogate, which can't be stored"),
     (lambda queue: queue.next("w", "q" * 129), InvalidName, "is longer than 128 bytes"),
     (lambda queue: queue.next("", "letters"), InvalidName, "the name of a durable operation is empty"),
 ]

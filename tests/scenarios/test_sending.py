@@ -144,6 +144,8 @@ MISFITS: list[tuple[Callable[[Execution[Any, Any]], object], type[Exception], st
         "a message id is a string of 1 to 128",
         "",
     ),
+    (lambda execution: execution.send("\ud800", "a"), InvalidName, "holds a lone surrogate, which can't be stored", ""),
+    (lambda execution: execution.send("q", "a", message_id="\ud800"), InvalidName, "holds a lone surrogate", ""),
     (lambda execution: execution.send("q", "a", message_id="x" * 129), InvalidName, "a message id is a string", ""),
 ]
 
