@@ -1,4 +1,7 @@
-"""`make deploy-local`: the whole stack on this machine. It goes on until `make deploy-local ARGS=--stop`."""
+"""`make deploy-local`: the whole stack on this machine. It goes on until `make deploy-local ARGS=--stop`.
+
+Arguments are parameters of the template: `make deploy-local ARGS="Transport=eventbridge"`.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ import sys
 from pathlib import Path
 
 from infra.local.artefact import ROOT, Artefact
-from infra.local.deployment import Deployed, deploy
+from infra.local.deployment import ROLES_BIND, Deployed, deploy
 from infra.local.ministack import MiniStack
 
 FOLDER = ROOT / ".aws-sam" / "local"
@@ -23,16 +26,18 @@ def main(arguments: list[str]) -> None:
     if arguments == ["--stop"]:
         stop()
         return
-    if arguments:
-        sys.exit("make deploy-local takes ARGS=--stop, or nothing")
+    if any("=" not in argument for argument in arguments):
+        sys.exit('make deploy-local takes ARGS=--stop, or parameters of the template: ARGS="Transport=eventbridge"')
+    parameters = {"WorkerTimeout": "30", **dict(argument.split("=", 1) for argument in arguments)}
+    Artefact.built().template(parameters)  # raises if there are no such parameters
     stop()
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
     bank, bank_url = start_bank()
     PROCESSES.write_text(json.dumps([bank]))
-    onto = MiniStack.start(PORT, FOLDER / "ministack", {"DEMO_BANK_URL": bank_url})
+    onto = MiniStack.start(PORT, FOLDER / "ministack", {"DEMO_BANK_URL": bank_url, **ROLES_BIND})
     PROCESSES.write_text(json.dumps([bank, onto.process.pid]))
-    deployed = deploy(Artefact.built().copy(FOLDER / "build"), onto, {"WorkerTimeout": "30"})
+    deployed = deploy(Artefact.built().copy(FOLDER / "build"), onto, parameters)
     write_settings(deployed)
     print(instructions())
 

@@ -20,6 +20,7 @@ from infra.local.runtime import processor
 SAM = ROOT / ".venv-sam" / "bin" / "sam"
 SETTINGS = ROOT / "samconfig.toml"
 STACK = "durable"
+ROLES_BIND = {"AUTH": "true"}  # a MiniStack that is told so refuses what the role of a function does not allow
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,8 @@ def deploy(artefact: Artefact, onto: MiniStack, parameters: Mapping[str, str], s
 def mend(artefact: Artefact) -> None:
     """Change what MiniStack does not read as AWS does; docs/deploy-local.md has the list."""
     main = artefact.folder / "template.yaml"
-    document = dict(artefact.template().document)
+    written = json.dumps(artefact.template().document)
+    document = json.loads(written.replace("schedule/${ScheduleGroup}/", "schedule/default/"))
     numbers = {
         name: parameter["Default"]
         for name, parameter in document["Parameters"].items()

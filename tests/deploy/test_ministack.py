@@ -24,7 +24,7 @@ import durable
 from durable import Client, ErrorInfo, Execution
 from durable.testing.functions import installed
 from infra.local.artefact import Artefact
-from infra.local.deployment import Deployed, deploy
+from infra.local.deployment import ROLES_BIND, Deployed, deploy
 from infra.local.ministack import REGION, MiniStack
 from infra.local.ports import free_port
 from tests.deploy.conftest import WORKFLOWS, done, eventually, finished
@@ -34,7 +34,9 @@ pytestmark = pytest.mark.deploy
 FATES = {"exits-1": "exits", "holds-on-1": "holds on"}
 CRASHED = "every attempt took its process with it: it ran out of memory or time, or exited"
 SCHEDULED_TIME = "<aws.scheduler.scheduled-time>"
+TABLE = f"arn:aws:dynamodb:{REGION}:000000000000:table/"
 PARAMETERS = {
+    "StepTableArns": f"{TABLE}seats,{TABLE}rooms",
     "WorkerTimeout": "30",  # the shortest on offer
     "StartEventPattern": '{"source": ["shop"]}',
     "StartEventWorkflow": "order",
@@ -54,7 +56,7 @@ def traces(folder: Path) -> Path:
 @pytest.fixture(scope="module")
 def ministack(folder: Path, traces: Path) -> Iterator[MiniStack]:
     with (
-        MiniStack.start(free_port(), folder / "ministack", {"TRACES": str(traces)}) as running,
+        MiniStack.start(free_port(), folder / "ministack", {"TRACES": str(traces), **ROLES_BIND}) as running,
         installed(dict(running.variables)),
     ):
         yield running
@@ -155,6 +157,37 @@ def test_a_request_starts_a_saga_if_it_is_signed(deployed: Deployed) -> None:
     assert (status, shown["status"], shown["output"]) == (200, "completed", 14)
 
 
+# --- what the roles allow --------------------------------------------------------------------------------------------
+
+
+def test_functions_may_do_at_every_service_what_workflows_ask_of_them(deployed: Deployed) -> None:
+    make_table("seats")
+    text = "x" * 500_000
+    ask(deployed, {"workflow": "errands", "input": text, "execution_id": "errands-1"})
+
+    (schedule,) = eventually(schedules, "the execution sleeps")
+    assert ended(deployed, "errands-1-other").status == "completed"
+    assert request(deployed, "POST", "/executions/errands-1/cancel")[0] == 202
+    execution = ended(deployed, "errands-1")
+
+    assert schedule["GroupName"] == deployed.stack
+    assert (execution.status, execution.rollback.outcome) == ("cancelled", "completed")
+    assert boto3.client("dynamodb").scan(TableName="seats")["Items"] == []
+
+
+def test_an_execution_waits_for_a_permission_and_goes_on_when_it_is_there(deployed: Deployed, traces: Path) -> None:
+    make_table("others")
+    ask(deployed, {"workflow": "reserve", "input": "others", "execution_id": "reserve-1"})
+    eventually(lambda: done(traces, "reserve-1")[1:], "it was refused, and tries again")
+    assert finished(client(deployed), "reserve-1") is None
+
+    permit(deployed, "others")
+    execution = ended(deployed, "reserve-1")
+
+    assert (execution.status, execution.output) == ("completed", "reserve-1")
+    assert boto3.client("dynamodb").scan(TableName="others")["Items"] == [{"id": {"S": "reserve-1"}}]
+
+
 # --- deaths, hops ---------------------------------------------------------------------------------------------------
 
 
@@ -207,6 +240,37 @@ def test_sagas_complete_and_roll_back_over_eventbridge(
 
     assert (completed.status, completed.output) == ("completed", 8)
     assert (failed.status, failed.rollback.outcome) == ("failed", "completed")
+
+
+def make_table(name: str) -> None:
+    """A table that is not the stack's."""
+    boto3.client("dynamodb").create_table(
+        TableName=name,
+        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+
+
+def permit(deployed: Deployed, table: str) -> None:
+    """Let the worker write to it."""
+    (worker,) = [
+        function["Role"].rpartition("/")[2]
+        for function in boto3.client("lambda").list_functions()["Functions"]
+        if function["FunctionName"].startswith(f"{deployed.stack}-Worker")
+    ]
+    statement = {"Effect": "Allow", "Action": "dynamodb:PutItem", "Resource": f"{TABLE}{table}"}
+    boto3.client("iam").put_role_policy(
+        RoleName=worker,
+        PolicyName="Others",
+        PolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": [statement]}),
+    )
+
+
+def schedules() -> list[Any] | None:
+    """Those that executions have made."""
+    made = boto3.client("scheduler").list_schedules()["Schedules"]
+    return [schedule for schedule in made if "ScheduledStart" not in schedule["Name"]] or None
 
 
 def request(

@@ -44,6 +44,33 @@ def stillborn(ctx: Context) -> None:
     os._exit(3)
 
 
+@workflow
+def reserve(ctx: Context, table: str) -> str:
+    """An item in somebody's own table."""
+    return ctx.step("reserve", put, table, rollback=delete)
+
+
+@workflow
+def errands(ctx: Context, text: str) -> str:
+    """Something to do at every service that a workflow can use; in the end it waits for longer than a queue can."""
+    ctx.step("reserve", put, "seats", rollback=delete)
+    twice = ctx.step("write", lambda step: 2 * text)  # too much for an item
+    ctx.step("tell", lambda step: step.publish("told", {"length": len(twice)}))
+    ctx.step("send", lambda step: step.client.start(march, 1, execution_id=f"{step.execution_id}-other").id)
+    ctx.sleep("for-long", FOR_LONG)
+    return twice
+
+
+def put(step: Step, table: str) -> str:
+    tell(step.execution_id, f"{step.name} {step.attempt}")
+    step.transact({"Put": {"TableName": table, "Item": {"id": {"S": step.execution_id}}}})
+    return step.execution_id
+
+
+def delete(undo: Undo[str], table: str) -> None:
+    undo.transact({"Delete": {"TableName": table, "Key": {"id": {"S": undo.execution_id}}}})
+
+
 def one(step: Step) -> int:
     return 1
 
