@@ -22,10 +22,8 @@ from durable.testing.wire import response
 from infra.local.virtual_time import HEADER
 
 IN_VIRTUAL_TIME = ("sqs", "eventbridge", "scheduler")
-IN_REAL_TIME = (
-    "dynamodb",
-    "dynamodb-streams",
-)  # where records and iterators age: Lambda, polling always, sees none old
+# Records and iterators of a stream age: Lambda, which polls all the time, never sees an old one.
+IN_REAL_TIME = ("dynamodb", "dynamodb-streams")
 
 
 class MiniStack:
@@ -35,9 +33,7 @@ class MiniStack:
         address = urlsplit(endpoint)
         self._http = urllib3.HTTPConnectionPool(address.hostname or "", address.port, maxsize=4, retries=False)
         self._account = ""
-        self._seen: dict[
-            str, Item | None
-        ] = {}  # items since the last call: its cost alone is read from each of them twice
+        self._seen: dict[str, Item | None] = {}  # items since the last call: its cost alone reads each of them twice
 
     @contextmanager
     def running(self) -> Iterator[None]:
