@@ -13,6 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from durable.errors import ConfigurationError
 from infra.local.artefact import ROOT, Artefact
 from infra.local.deployment import ROLES_BIND, Deployed, deploy
 from infra.local.ministack import MiniStack
@@ -100,4 +101,7 @@ The functions' logs are in {folder}/ministack/ministack.log. `make deploy-local 
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    try:
+        main(sys.argv[1:])
+    except ConfigurationError as error:
+        sys.exit(str(error))
