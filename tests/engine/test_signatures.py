@@ -80,7 +80,20 @@ def traced(*arguments: Any) -> Any:
         (len, Any),
         (Account, Any),
     ],
-    ids=repr,
+    ids=[
+        "function",
+        "async function",
+        "decorated",
+        "cached",
+        "partial",
+        "partial of partial",
+        "method",
+        "object",
+        "partial of object",
+        "lambda",
+        "built-in",
+        "class",
+    ],
 )
 def test_the_type_of_a_result_is_found_behind_whatever_wraps_the_function(
     function: Callable[..., Any], expected: Any
