@@ -111,8 +111,7 @@ def test_every_source_has_bytecode_if_the_python_of_the_runtime_is_here(built: A
         assert {file.read_bytes()[4:8] for file in bytecode.values()} <= {NEVER_CHECKED}
 
 
-@pytest.mark.skipif(not is_here("".join(map(str, sys.version_info[:2]))), reason="nothing is compiled for this Python")
-def test_a_cold_start_compiles_nothing(built: Artefact, tmp_path: Path) -> None:
+def test_a_cold_start_compiles_nothing_where_there_is_bytecode_for_its_python(built: Artefact, tmp_path: Path) -> None:
     task, packages = tmp_path / "task", tmp_path / "python"
     for copied, folder in ((built.code("Worker"), task), (built.packages, packages)):
         shutil.copytree(copied, folder)
@@ -120,7 +119,10 @@ def test_a_cold_start_compiles_nothing(built: Artefact, tmp_path: Path) -> None:
             source.write_text("this is not Python")
     environment = {"PYTHONPATH": f"{task}:{packages}"}
 
-    run([sys.executable, "-c", "import handler.worker, pynamodb.models"], check=True, env=environment, cwd=task)
+    status = call(
+        [sys.executable, "-c", "import handler.worker, pynamodb.models"], env=environment, cwd=task, stderr=DEVNULL
+    )
+    assert (status == 0) is is_here(f"{sys.version_info.major}{sys.version_info.minor}")
 
 
 def test_the_same_source_makes_the_same_bytes(built: Artefact, tmp_path: Path) -> None:

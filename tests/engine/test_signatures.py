@@ -26,14 +26,12 @@ def outer(amount):
     return charge
 """
 AS_TEXT = "from __future__ import annotations\n" + FOR_TYPE_CHECKERS
-AS_THEY_ARE = pytest.param(
-    FOR_TYPE_CHECKERS,
-    marks=pytest.mark.skipif(sys.version_info < (3, 14), reason="such a module can't be imported before Python 3.14"),
-    id="evaluated when they are read",
-)
+WRITTEN = {"text": AS_TEXT}
+if sys.version_info >= (3, 14):  # before, such a module can't be imported
+    WRITTEN["evaluated when they are read"] = FOR_TYPE_CHECKERS
 
 
-@pytest.fixture(params=[pytest.param(AS_TEXT, id="text"), AS_THEY_ARE])
+@pytest.fixture(params=WRITTEN.values(), ids=WRITTEN)
 def module(request: pytest.FixtureRequest) -> dict[str, Any]:
     """The names of a module whose annotations name what is imported for type checkers alone."""
     names: dict[str, Any] = {}
