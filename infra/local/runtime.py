@@ -119,6 +119,8 @@ def processor() -> str:
 
 
 def _runtime(handler: str, memory: int | None) -> Sequence[str]:
+    if not PYTHON.exists():
+        raise ConfigurationError("the runtime's client is not installed: run `make .venv-lambda/ready`.")
     command = (str(PYTHON), "-m", "awslambdaric", handler)
     return command if memory is None else ("/bin/sh", "-c", f'ulimit -v {memory // 1024}; exec "$@"', "sh", *command)
 
