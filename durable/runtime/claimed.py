@@ -134,7 +134,7 @@ class Claimed:
             recorded = self._recorded(wanted)
             count, taken = consumed(before, recorded)
             if len(taken) > MARKS:
-                self._settle(taken, consumed(before, ())[1])
+                self._settle(taken, taken_of(before))
             state, state_at = self._placed(wanted.state)
             layout = following(self._layout, before, recorded, before.state if state is None else state)
             plan = Plan(
@@ -301,13 +301,17 @@ def within_bounds(messages: Sequence[Sent]) -> Sequence[Sent]:
 
 def consumed(head: Head, recorded: Sequence[Entry]) -> tuple[int, dict[str, int]]:
     """How many messages have been taken once these entries are recorded, and up to which number of each queue."""
-    count = head.consumed
-    taken = json.decode(head.taken, type=dict[str, int]) if head.taken else {}
+    count, taken = head.consumed, taken_of(head)
     for entry in recorded:
         for queue, numbers in entry.took.items():
             count += len(numbers)
             taken[queue] = max(numbers)
     return count, taken
+
+
+def taken_of(head: Head) -> dict[str, int]:
+    """Up to which number the messages of each queue have been taken, as far as the head remembers."""
+    return json.decode(head.taken, type=dict[str, int]) if head.taken else {}
 
 
 def stands(entry: Entry, head: Head, wanted: Status) -> bool:

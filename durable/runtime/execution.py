@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
@@ -167,10 +167,9 @@ class Execution(_Typed["O", "S"]):
         ended.
         """
         head = self._head()
-        workflow = self._code(head)
-        function = action if isinstance(action, ActionFunction) else self._action(head, workflow, action)
+        function = action if isinstance(action, ActionFunction) else self._action(head, action)
         function.check(args, kwargs)
-        return self._act(function, workflow, args, kwargs)
+        return acting.act(self._ports, self._head, self._factory(head), function, args, kwargs)
 
     def action_named(self, name: str, arguments: Mapping[str, object]) -> Any:
         """Call an action by name, with arguments by name from plain JSON, as HTTP requests do.
@@ -178,19 +177,8 @@ class Execution(_Typed["O", "S"]):
         Raises ActionNotFound, and InvalidInput that names the argument that does not fit, besides what `action` raises.
         """
         head = self._head()
-        workflow = self._code(head)
-        function = self._action(head, workflow, name)
-        return self._act(function, workflow, *function.arguments(arguments))
-
-    def _act(
-        self,
-        function: ActionFunction[Any, Any, Any],
-        workflow: Workflow[Any, Any, Any] | None,
-        args: Sequence[Any],
-        kwargs: Mapping[str, Any],
-    ) -> Any:
-        factory = workflow.state if workflow is not None else None
-        return acting.act(self._ports, self._head, factory, function, args, kwargs)
+        function = self._action(head, name)
+        return acting.act(self._ports, self._head, self._factory(head), function, *function.arguments(arguments))
 
     # --- messages --------------------------------------------------------------------------------------------------
 
@@ -317,7 +305,8 @@ class Execution(_Typed["O", "S"]):
         workflow = self._code(head)
         return workflow.state if workflow is not None else None
 
-    def _action(self, head: Head, workflow: Workflow[Any, Any, Any] | None, name: str) -> ActionFunction[Any, Any, Any]:
+    def _action(self, head: Head, name: str) -> ActionFunction[Any, Any, Any]:
+        workflow = self._code(head)
         if workflow is None:
             raise WorkflowNotFound(
                 f"workflow '{head.workflow}' version {head.version} is not here, and with it its actions: get the execution "
