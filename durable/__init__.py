@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from durable.engine.actions import Action, ActionFunction
-from durable.engine.context import Context
-from durable.engine.messages import Message, Queue
-from durable.engine.outcomes import Break, Continue, Failure, Success
-from durable.engine.retry import Retry
-from durable.engine.step import Step, Undo
-from durable.engine.workflow import Workflow, workflow
+from durable.api.actions import Action, ActionFunction
+from durable.api.context import Context
+from durable.api.messages import Message, Queue
+from durable.api.outcomes import Break, Continue, Failure, Success
+from durable.api.retry import Retry
+from durable.api.step import Step, Undo
+from durable.api.workflow import Workflow, workflow
 from durable.errors import (
     ActionNotFound,
     AlreadyStarted,
@@ -43,9 +43,9 @@ from durable.errors import (
     WorkflowNotFound,
     WrongThread,
 )
-from durable.runtime.client import Client
-from durable.runtime.execution import Execution
-from durable.runtime.history_view import HistoryEntry, RollbackOutcome
+from durable.runtime.client.client import Client
+from durable.runtime.client.execution import Execution
+from durable.runtime.client.history_view import HistoryEntry, RollbackOutcome
 
 __all__ = [
     "Action",

@@ -1,18 +1,3 @@
-"""Every five minutes: brings back what was lost, and deletes what has expired."""
+"""The Lambda handler of this name; see durable.functions.sweeper."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
-from durable.aws.deadline import Deadline
-from durable.runtime.application import Application
-from handler.entry import entry
-
-if TYPE_CHECKING:
-    from aws_lambda_powertools.utilities.typing import LambdaContext
-
-
-@entry
-def handler(application: Application, event: Any, context: LambdaContext) -> dict[str, int]:
-    """How many executions were brought back or deleted."""
-    return {"swept": application.sweeper.sweep(Deadline(context).left)}
+from durable.functions.sweeper import handler as handler

@@ -1,32 +1,3 @@
-"""Continuations from the queue: each brings its execution a step further."""
+"""The Lambda handler of this name; see durable.functions.worker."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
-from durable.aws import events
-from durable.aws.batch import Answer, messages
-from durable.aws.deadline import Deadline
-from durable.aws.events import Record
-from durable.runtime.application import Application
-from durable.runtime.delivery import Verdict
-from handler.entry import entry
-from handler.rejection import rejecting
-
-if TYPE_CHECKING:
-    from aws_lambda_powertools.utilities.typing import LambdaContext
-
-
-@entry
-def handler(application: Application, event: Any, context: LambdaContext) -> Answer:
-    """Advance the executions of a batch; what is held or failed comes back, alone."""
-    received, deadline = application.clock.now(), Deadline(context)
-
-    def advance(record: Record) -> bool:
-        delivery = events.delivery(record, received)
-        if deadline.is_near():  # a step that starts now might lack the time that it needs: back at once, to another
-            application.queue.hold(delivery.receipt, 0)
-            return False
-        return application.executor.advance(delivery, deadline.left) is Verdict.DELETE
-
-    return messages(event, advance, rejecting(application))
+from durable.functions.worker import handler as handler

@@ -15,10 +15,10 @@ from uuid import uuid4
 import urllib3
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 
-from durable.testing.moto import Moto
-from durable.testing.stack import REGION, Queue
-from durable.testing.units import Item
-from durable.testing.wire import response
+from durable.testing.aws.moto import Moto
+from durable.testing.aws.units import Item
+from durable.testing.aws.wire import response
+from durable.testing.template.stack import REGION, Queue
 from infra.local.virtual_time import HEADER
 
 IN_VIRTUAL_TIME = ("sqs", "eventbridge", "scheduler")

@@ -13,8 +13,8 @@ from types import ModuleType
 
 import pytest
 
-from durable.runtime.head import Head
-from durable.testing.template import Template
+from durable.protocol.head import Head
+from durable.testing.template.template import Template
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
@@ -157,7 +157,7 @@ def test_every_parameter_and_every_variable_is_documented(page: str) -> None:
     document = Template.load(ROOT / "template.yaml").document
     variables = document["Globals"]["Function"]["Environment"]["Variables"]
     text = (ROOT / page).read_text()
-    read = re.findall(r'"(DURABLE_\w+)"', (ROOT / "handler" / "configuration.py").read_text())
+    read = re.findall(r'"(DURABLE_\w+)"', (ROOT / "durable" / "functions" / "configuration.py").read_text())
     assert [name for name in [*document["Parameters"], *variables, *read] if f"`{name}`" not in text] == []
 
 
@@ -168,7 +168,9 @@ def test_every_example_is_listed() -> None:
 
 
 def test_every_route_is_documented() -> None:
-    routes = re.findall(r'^@app\.(\w+)\("(.+)"\)', (ROOT / "handler" / "api.py").read_text(), re.MULTILINE)
+    routes = re.findall(
+        r'^@app\.(\w+)\("(.+)"\)', (ROOT / "durable" / "functions" / "api.py").read_text(), re.MULTILINE
+    )
     text = (ROOT / "docs" / "deploy.md").read_text().replace("{id}", "<execution_id>")
     shown = {re.sub(r"\{(\w+)\}", r"<\1>", route) for route in re.findall(r"`((?:GET|POST) [^`]+)`", text)}
     assert {f"{method.upper()} {path}" for method, path in routes} == shown - {"POST /workflows/checkout/executions"}

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from durable.aws.metrics import _EXECUTIONS, _NOTICES, _ROLLBACKS, _STEPS
-from durable.testing.definitions import QueueSource, ScheduleSource, StreamSource, functions
-from durable.testing.patterns import matches
-from durable.testing.template import FUNCTION, Template
+from durable.testing.aws.patterns import matches
+from durable.testing.template.definitions import QueueSource, ScheduleSource, StreamSource, functions
+from durable.testing.template.template import FUNCTION, Template
 
 ROOT = Path(__file__).parent.parent
 KEY = "arn:aws:kms:us-east-1:123456789012:key/0"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import boto3
 
-from durable.aws.faults import PATIENCE
+from durable.aws.errors import PATIENCE
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from durable.aws.clients import Clients
-from durable.aws.clock import SystemClock
-from durable.aws.dynamodb import DynamoStore
-from durable.aws.nonces import RandomNonces
-from durable.aws.process import LambdaProcess
+from durable.aws.dynamodb.store import DynamoStore
 from durable.aws.s3 import S3Blobs
 from durable.aws.sqs import SqsQueue
-from durable.runtime.client import Client
+from durable.aws.system import LambdaProcess, RandomNonces, SystemClock
+from durable.runtime.client.client import Client
 from durable.runtime.ports import ExecutionEnded, Ports, StepEnded
 from durable.runtime.registry import Registry
-from durable.runtime.vault import Vault
+from durable.runtime.storage.values import Vault
 
 if TYPE_CHECKING:
     import boto3

@@ -11,9 +11,9 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from durable.aws.faults import boundary
+from durable.aws.errors import boundary
 from durable.errors import InvalidInput, StoreError
-from durable.runtime.continuation import Continuation
+from durable.protocol.continuation import Continuation
 from durable.runtime.ports import Queue
 
 if TYPE_CHECKING:

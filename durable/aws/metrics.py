@@ -8,7 +8,7 @@ from __future__ import annotations
 from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import AmazonCloudWatchEMFProvider
 
-from durable.runtime.head import Status
+from durable.protocol.head import Status
 from durable.runtime.ports import ExecutionEnded, StepEnded
 
 _STEPS = {"completed": "StepsCompleted", "failed": "StepsFailed", "retrying": "StepRetries"}

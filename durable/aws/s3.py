@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from durable.aws.faults import boundary
+from durable.aws.errors import boundary
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
 
-from durable.aws.faults import boundary, code
+from durable.aws.errors import boundary, code
 from durable.aws.sqs import MAX_DELAY
-from durable.runtime.continuation import Continuation
+from durable.protocol.continuation import Continuation
 from durable.runtime.ports import Clock, Queue
 
 if TYPE_CHECKING:

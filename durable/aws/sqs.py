@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
 
-from durable.aws.faults import boundary, code
-from durable.runtime.continuation import Continuation
+from durable.aws.errors import boundary, code
+from durable.protocol.continuation import Continuation
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient

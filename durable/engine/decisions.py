@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from enum import Enum, auto
 
-from durable.engine.history import Entry, EntryStatus
+from durable.engine.entries import Entry, EntryStatus
 
 
 class Decision(Enum):

@@ -1,6 +1,6 @@
 """Control flow that user code must not catch by accident: all of it is a BaseException (D8, D9).
 
-Each is raised below the user's function and unwrapped in one place, `durable.runtime.executor`.
+Each is raised below the user's function and unwrapped in one place, `durable.runtime.invocation.executor`.
 """
 
 from __future__ import annotations

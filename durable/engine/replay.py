@@ -13,14 +13,14 @@ from typing import Literal, NoReturn, Protocol
 
 from msgspec import Struct
 
+from durable.api.calls import StepCall
+from durable.api.messages import Sent
 from durable.engine import paths
-from durable.engine.calls import StepCall
-from durable.engine.history import Entry, EntryKind, History
+from durable.engine.entries import Entry, EntryKind
+from durable.engine.history import History
 from durable.engine.interrupts import Diverged, Interrupt, Suspended
-from durable.engine.messages import Sent
 from durable.errors import HistoryDiverged, NestedStep, WrongThread
 
-FOREVER = 253_402_300_799_000  # a moment that never comes: only a message ends the wait
 Drift = Literal["off", "warn", "error"]
 
 

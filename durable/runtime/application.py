@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from durable.runtime.budget import Settings
-from durable.runtime.client import Client
-from durable.runtime.dead_letters import DeadLetters
-from durable.runtime.executor import Executor
+from durable.runtime.client.client import Client
+from durable.runtime.invocation.budget import Settings
+from durable.runtime.invocation.executor import Executor
 from durable.runtime.ports import Clock, Observer, Ports, Queue, Store
 from durable.runtime.registry import Registry
-from durable.runtime.relay import Relay
-from durable.runtime.sweeper import Sweeper
+from durable.runtime.upkeep.dead_letters import DeadLetters
+from durable.runtime.upkeep.stream import Relay
+from durable.runtime.upkeep.sweeper import Sweeper
 
 
 class Application(Struct, frozen=True):

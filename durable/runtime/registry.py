@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from durable.engine.workflow import Workflow
+from durable.api.workflow import Workflow
 from durable.errors import DuplicateWorkflow, WorkflowNotFound
 
 

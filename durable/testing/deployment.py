@@ -10,26 +10,26 @@ from functools import cache
 from types import TracebackType
 from typing import Any, Self
 
-from durable.testing.calls import Traffic
+from durable.testing.aws.calls import Traffic
+from durable.testing.aws.emulator import Emulator
+from durable.testing.aws.mail import Mail
+from durable.testing.aws.metering import Meter
+from durable.testing.aws.permissions import Permissions
+from durable.testing.aws.watch import Watch
+from durable.testing.aws.wire import tapped
 from durable.testing.clock import START, VirtualClock
-from durable.testing.definitions import QueueSource, ScheduleSource, StreamSource
-from durable.testing.emulator import Emulator
 from durable.testing.faults import Faults
 from durable.testing.functions import DeployedFunction, installed
 from durable.testing.invocations import Invocations
-from durable.testing.mail import Mail
-from durable.testing.metering import Meter
-from durable.testing.permissions import Permissions
 from durable.testing.pump import Pump
 from durable.testing.runner import Build, Processes, Runner, Wiring
 from durable.testing.sources.queue import QueuePoller
 from durable.testing.sources.schedule import Schedule
 from durable.testing.sources.stream import StreamReader
 from durable.testing.sources.timers import Timers
-from durable.testing.stack import REGION, Stack
-from durable.testing.template import Template
-from durable.testing.watch import Watch
-from durable.testing.wire import tapped
+from durable.testing.template.definitions import QueueSource, ScheduleSource, StreamSource
+from durable.testing.template.stack import REGION, Stack
+from durable.testing.template.template import Template
 
 LIMIT = 100_000  # invocations of one harness, after which a run is taken to be endless
 

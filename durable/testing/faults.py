@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from durable.errors import InvalidCall
+from durable.testing.aws.wire import Answered, Request
 from durable.testing.invocations import Invocations, ProcessDied
-from durable.testing.wire import Answered, Request
 
 CLIENT = "client"  # who makes the calls outside of all invocations
 

@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from durable.errors import ConfigurationError
 from durable.runtime.ports import Clock
-from durable.testing.definitions import FunctionDefinition
+from durable.testing.template.definitions import FunctionDefinition
 
 Handler = Callable[[Any, "LambdaContext"], Any]
 

@@ -4,35 +4,36 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Literal, Self
 
 from durable.errors import ConfigurationError
-from durable.runtime.client import Client
-from durable.testing.calls import Call
+from durable.runtime.client.client import Client
+from durable.testing.aws.calls import Call
+from durable.testing.aws.emulator import Emulator
+from durable.testing.aws.mail import Message
+from durable.testing.aws.moto import Moto
+from durable.testing.aws.permissions import Permissions
 from durable.testing.clock import VirtualClock, seconds
 from durable.testing.deployment import Deployment
 from durable.testing.doubles import BodyObserver, VirtualProcess
-from durable.testing.emulator import Emulator
 from durable.testing.faults import Faults
-from durable.testing.functions import load_module
+from durable.testing.functions import load_handler, load_module
 from durable.testing.invocations import Invocation
-from durable.testing.mail import Message
-from durable.testing.moto import Moto
-from durable.testing.permissions import Permissions
 from durable.testing.pump import SWEEPER
 from durable.testing.runner import EndlessRun
 from durable.testing.sources.queue import Batch
 from durable.testing.sources.timers import Timer
-from durable.testing.stack import Stack
-from durable.testing.template import FUNCTION, Template
+from durable.testing.template.stack import Stack
+from durable.testing.template.template import FUNCTION, Template
 
 TRANSPORT = "DURABLE_TEST_TRANSPORT"  # of harnesses that choose none: a whole suite can be run on either
 CONTINUATIONS = "ContinuationQueue"
 WORKER = "Worker"
+PACKAGED = "durable.functions"  # the handlers that come with the library
 _MOST_SWEEPS = 1_000  # one after the other, with no other invocation between
 
 
@@ -225,10 +226,15 @@ class NotEntered(ConfigurationError, AttributeError):
 
 
 def _wiring(template: Template) -> Any:
-    """The module `wiring` beside the template's handlers; None when they need none."""
-    handlers = [resource.properties["Handler"] for resource in template.resources(FUNCTION)]
-    package = handlers[0].rpartition(".")[0].rpartition(".")[0] if handlers else ""
-    try:
-        return load_module(f"{package}.wiring", template.path.parent) if package else None
-    except ConfigurationError:
-        return None
+    """Return the module `wiring` of the template's functions: beside their handlers, or the library's own; else None."""
+    for resource in template.resources(FUNCTION):
+        module, _, _ = str(resource.properties["Handler"]).rpartition(".")
+        package, _, _ = module.rpartition(".")
+        with suppress(ConfigurationError):
+            return load_module(f"{package}.wiring", template.path.parent)
+        handler: Any = None
+        with suppress(ConfigurationError):
+            handler = load_handler(str(resource.properties["Handler"]), template.path.parent)
+        if getattr(handler, "__module__", "").startswith(PACKAGED):
+            return load_module(f"{PACKAGED}.wiring", template.path.parent)
+    return None

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from durable.errors import InvalidCall
 from durable.runtime.ports import Clock
+from durable.testing.aws.mail import Mail
+from durable.testing.aws.watch import Watch
 from durable.testing.invocations import Invocation
-from durable.testing.mail import Mail
 from durable.testing.sources.queue import Batch, QueuePoller
 from durable.testing.sources.schedule import Schedule
 from durable.testing.sources.stream import StreamReader
 from durable.testing.sources.timers import Timers
-from durable.testing.watch import Watch
 
 SWEEPER = "Sweeper"  # the function whose schedule is skipped while nothing is due in the index
 

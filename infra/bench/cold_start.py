@@ -22,8 +22,8 @@ from statistics import median
 from threading import Thread
 from typing import Any
 
-from durable.runtime.continuation import Continuation
-from durable.testing.definitions import FunctionDefinition, functions
+from durable.protocol.continuation import Continuation
+from durable.testing.template.definitions import FunctionDefinition, functions
 from infra.bench.report import Figure, show
 from infra.local.artefact import Artefact
 from infra.local.runtime import LambdaRuntime

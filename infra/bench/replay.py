@@ -7,12 +7,13 @@ import tracemalloc
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from durable.engine import codec
-from durable.engine.context import Context
-from durable.engine.history import Entry, History, pack, unpack, with_value
-from durable.engine.log import ExecutionLog
+from durable import codec
+from durable.api.context import Context
+from durable.api.log import ExecutionLog
+from durable.engine.entries import Entry, pack, unpack, with_value
+from durable.engine.history import History
 from durable.engine.replay import Replay, Scope
-from durable.runtime.undoables import ReplayOnly
+from durable.runtime.invocation.undoables import ReplayOnly
 from infra.bench.report import Figure
 
 COUNTS = (100, 1_000, 10_000)

@@ -13,12 +13,12 @@ from typing import Any, Self
 
 import boto3
 
-from durable.aws.clock import SystemClock
-from durable.testing.definitions import FunctionDefinition, functions
+from durable.aws.system import SystemClock
 from durable.testing.functions import DeployedFunction
 from durable.testing.invocations import Invocation
-from durable.testing.stack import Queue, Stack
-from durable.testing.template import Template
+from durable.testing.template.definitions import FunctionDefinition, functions
+from durable.testing.template.stack import Queue, Stack
+from durable.testing.template.template import Template
 
 # Not the template's minute and more: a kill then costs seconds.
 WORKER_TIMEOUT = timedelta(seconds=5)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import boto3
 
-from durable.aws.process import STATUS as GAVE_UP
+from durable.aws.system import STATUS as GAVE_UP
 from infra.demo.deployment import Deployment
 from infra.demo.kills import Kind, Moment, Point
 from infra.demo.processes import Processes, ProcessFailed, Report

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import boto3
 
-from durable.testing.mail import Mail
+from durable.testing.aws.mail import Mail
 from durable.testing.sources.queue import QueuePoller
 from infra.demo.deployment import Deployment, Lambda
 from infra.demo.kills import plan

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from durable.errors import ConfigurationError
-from durable.testing.template import FUNCTION, Template
+from durable.testing.template.template import FUNCTION, Template
 
 ROOT = Path(__file__).parents[2]
 BUILT = ROOT / ".aws-sam" / "build"

@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from durable.errors import ConfigurationError
-from durable.testing.definitions import FunctionDefinition
+from durable.testing.template.definitions import FunctionDefinition
 from infra.local.artefact import ROOT, Artefact
 from infra.local.ports import free_port
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from durable.aws.clients import Clients
-from durable.aws.dynamodb import DynamoStore
+from durable.aws.dynamodb.store import DynamoStore
 from durable.aws.sqs import SqsQueue
-from durable.testing.stack import Stack
-from durable.testing.template import Template
+from durable.testing.template.stack import Stack
+from durable.testing.template.template import Template
 from tests.aws.emulators import connected, emulated
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"

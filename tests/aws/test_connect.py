@@ -12,7 +12,7 @@ import pytest
 import durable
 from durable import Client, Context, ExecutionNotFound, workflow
 from durable.aws.clients import Clients
-from durable.testing.stack import Stack
+from durable.testing.template.stack import Stack
 
 
 @workflow

@@ -9,13 +9,13 @@ from botocore.exceptions import EndpointConnectionError
 from msgspec.structs import replace
 
 from durable.aws.clients import Clients
-from durable.aws.dynamodb import DynamoStore
-from durable.aws.faults import CONFLICT_ATTEMPTS, ItemTooLarge
-from durable.aws.table import head_item
+from durable.aws.dynamodb.store import DynamoStore
+from durable.aws.dynamodb.table import head_item
+from durable.aws.errors import CONFLICT_ATTEMPTS, ItemTooLarge
 from durable.errors import StoreError
-from durable.runtime.head import FORWARD, Head, Status, list_key, shard
-from durable.runtime.ports import Refused, Segment, Update, Where
-from durable.testing.stack import Stack
+from durable.protocol.head import FORWARD, Head, Status, list_key, shard
+from durable.protocol.updates import Refused, Segment, Update, Where
+from durable.testing.template.stack import Stack
 from tests.aws.wire import answered, calls_of, failure
 
 NEW = Head("order-1", Status.PENDING, "checkout", 2, created=1_000, digest="abc", list_key="checkout#open#1")

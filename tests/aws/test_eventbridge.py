@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from durable.aws import events
 from durable.aws.clients import Clients
 from durable.aws.eventbridge import MAX_EVENT, EventBridgePublisher, EventBridgeQueue
 from durable.aws.sqs import SqsQueue
 from durable.errors import InvalidInput, StoreError
-from durable.runtime.continuation import Continuation, UnreadableMessage
-from durable.testing.stack import Stack
-from durable.testing.template import Template
+from durable.functions.events import parsing
+from durable.protocol.continuation import Continuation, UnreadableMessage
+from durable.testing.template.stack import Stack
+from durable.testing.template.template import Template
 from tests.aws.conftest import TEMPLATE
 from tests.aws.emulators import emulated
 from tests.aws.wire import answered, calls_of, failure
@@ -71,7 +71,7 @@ def test_a_continuation_is_published_and_comes_to_the_same_queue(
         "Detail": CONTINUATION.encode(),
     }
     (body,) = received(clients, stack)
-    assert events.continuation(body) == CONTINUATION
+    assert parsing.continuation(body) == CONTINUATION
 
 
 def test_a_delayed_one_goes_into_the_queue_directly(bus: EventBridgeQueue, clients: Clients) -> None:
@@ -88,7 +88,7 @@ def test_an_entry_that_failed_for_a_passing_reason_is_put_once_more(
 ) -> None:
     with answered(clients.events(), "PutEvents", refused(code)):
         bus.send(CONTINUATION)
-    assert [events.continuation(body) for body in received(clients, stack)] == [CONTINUATION]
+    assert [parsing.continuation(body) for body in received(clients, stack)] == [CONTINUATION]
     assert len(pauses) == 1
     assert 0 <= pauses[0] <= 0.2
 
@@ -138,8 +138,8 @@ def whole(**changes: Any) -> str:
 
 
 def test_a_continuation_is_read_by_itself_or_as_the_detail_of_a_whole_event() -> None:
-    assert events.continuation(CONTINUATION.encode()) == CONTINUATION
-    assert events.continuation(whole()) == CONTINUATION
+    assert parsing.continuation(CONTINUATION.encode()) == CONTINUATION
+    assert parsing.continuation(whole()) == CONTINUATION
 
 
 @pytest.mark.rule("E6")
@@ -158,13 +158,13 @@ def test_a_continuation_is_read_by_itself_or_as_the_detail_of_a_whole_event() ->
 )
 def test_another_event_is_unreadable_and_the_reason_says_why(body: str, reason: str) -> None:
     with pytest.raises(UnreadableMessage, match=reason):
-        events.continuation(body)
+        parsing.continuation(body)
 
 
 def test_what_merely_mentions_an_events_field_is_no_event() -> None:
     odd = Continuation(execution="a", revision=1, workflow='say "detail-type" twice', version=1)
-    assert events.continuation(odd.encode()) == odd
-    assert events.event_in('{"workflow": "audit", "input": {"detail-type": "order placed"}}') is None
+    assert parsing.continuation(odd.encode()) == odd
+    assert parsing.event_in('{"workflow": "audit", "input": {"detail-type": "order placed"}}') is None
 
 
 # --- events for subscribers ------------------------------------------------------------------------------------------

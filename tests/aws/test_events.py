@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from durable.aws import events
-from durable.aws.events import Change
-from durable.runtime.continuation import Continuation, Delivery, UnreadableMessage
-from durable.runtime.head import Status
+from durable.functions.events import parsing
+from durable.functions.events.parsing import Change
+from durable.protocol.continuation import Continuation, Delivery, UnreadableMessage
+from durable.protocol.head import Status
 
 EVENTS = Path(__file__).parents[1] / "events"
 
@@ -22,8 +22,8 @@ def recorded(name: str) -> Any:
 
 
 def test_an_sqs_record_is_the_delivery_of_a_continuation() -> None:
-    (record,) = events.records(recorded("continuation"), "a queue")
-    assert events.delivery(record, 1_900_000_000_000) == Delivery(
+    (record,) = parsing.records(recorded("continuation"), "a queue")
+    assert parsing.delivery(record, 1_900_000_000_000) == Delivery(
         Continuation(execution="order-1", revision=3, workflow="checkout", version=2),
         message_id="059f36b4-87a3-44ab-83d2-661975830a7d",
         receipt="durable-ContinuationQueue-1ABC AQEBwJnKyrHigUMZj6rYigCgxlaS3SLy0a",
@@ -36,13 +36,13 @@ def test_an_sqs_record_without_something_says_what_it_lacks(field: str) -> None:
     record = recorded("continuation")["Records"][0]
     del record[field]
     with pytest.raises(UnreadableMessage, match=f"an SQS record without {field}"):
-        events.delivery(record, 0)
+        parsing.delivery(record, 0)
 
 
 def test_a_stream_record_is_the_change_of_a_heads_status() -> None:
-    (record,) = events.records(recorded("stream"), "a stream")
-    assert events.sequence_number(record) == "4421584500000000017450439091"
-    assert events.change(record) == Change("order-1", 7, "checkout", 2, Status.FAILING)
+    (record,) = parsing.records(recorded("stream"), "a stream")
+    assert parsing.sequence_number(record) == "4421584500000000017450439091"
+    assert parsing.change(record) == Change("order-1", 7, "checkout", 2, Status.FAILING)
 
 
 @pytest.mark.parametrize(
@@ -64,10 +64,10 @@ def test_a_stream_record_that_is_no_head_says_what_is_wrong(path: list[str], val
         parent = parent[name]
     parent[last] = value
     with pytest.raises(UnreadableMessage, match=message):
-        events.change(record)
+        parsing.change(record)
 
 
 @pytest.mark.parametrize("event", [{}, {"Records": None}, {"Records": ["text"]}, [], None, "event"])
 def test_what_is_no_batch_is_told_so(event: Any) -> None:
     with pytest.raises(UnreadableMessage, match=r"not an event of a queue: it has no list of Records\."):
-        events.records(event, "a queue")
+        parsing.records(event, "a queue")

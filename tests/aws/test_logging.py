@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from durable.api.log import ExecutionLog
 from durable.aws.logging import process_logger, service_logger
-from durable.engine.log import ExecutionLog
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from durable.aws.metrics import MetricsObserver
-from durable.runtime.head import Status
+from durable.protocol.head import Status
 from durable.runtime.ports import ExecutionEnded, StepEnded
 
 

@@ -17,18 +17,18 @@ from botocore.config import Config
 
 from durable import Context, Step, TerminalError, Undo, workflow
 from durable.aws.clients import Clients
-from durable.aws.clock import SystemClock
 from durable.aws.connect import Unobserved
-from durable.runtime.client import Client
-from durable.testing.definitions import QueueSource, StreamSource
+from durable.aws.system import SystemClock
+from durable.functions import wiring
+from durable.runtime.client.client import Client
+from durable.testing.aws.mail import Mail
 from durable.testing.functions import DeployedFunction, installed
 from durable.testing.invocations import Invocation
-from durable.testing.mail import Mail
 from durable.testing.sources.queue import QueuePoller
 from durable.testing.sources.stream import StreamReader
-from durable.testing.stack import Stack
-from durable.testing.template import Template
-from handler import wiring
+from durable.testing.template.definitions import QueueSource, StreamSource
+from durable.testing.template.stack import Stack
+from durable.testing.template.template import Template
 from tests.aws.conftest import TEMPLATE
 from tests.aws.emulators import REGION, emulated
 from tests.emulators import ENDPOINT

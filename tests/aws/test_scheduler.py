@@ -12,9 +12,9 @@ from durable.aws.clients import Clients
 from durable.aws.scheduler import ScheduledQueue, Schedules, at, name_of
 from durable.aws.sqs import SqsQueue
 from durable.errors import StoreError
-from durable.runtime.continuation import Continuation, read
+from durable.protocol.continuation import Continuation, read
 from durable.testing.clock import VirtualClock
-from durable.testing.stack import Stack
+from durable.testing.template.stack import Stack
 from tests.aws.wire import answered, calls_of, failure
 
 CONTINUATION = Continuation(execution="order-1", revision=3, workflow="checkout", version=2)

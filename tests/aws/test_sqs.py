@@ -10,8 +10,8 @@ import pytest
 from durable.aws.clients import Clients
 from durable.aws.sqs import MAX_BYTES, SqsQueue, receipt_of
 from durable.errors import StoreError
-from durable.runtime.continuation import Continuation, read
-from durable.testing.stack import Stack
+from durable.protocol.continuation import Continuation, read
+from durable.testing.template.stack import Stack
 from tests.aws.wire import answered, calls_of, failure
 
 CONTINUATION = Continuation(execution="order-1", revision=3, workflow="checkout", version=2, phase="rollback")

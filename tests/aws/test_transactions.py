@@ -8,12 +8,12 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from durable.api.messages import Sent
 from durable.aws.clients import Clients
-from durable.aws.dynamodb import DynamoStore
-from durable.engine.messages import Sent
+from durable.aws.dynamodb.store import DynamoStore
 from durable.errors import StoreError
-from durable.runtime.head import Head, Status
-from durable.runtime.ports import Blocked, Put, Refused, Update, Where
+from durable.protocol.head import Head, Status
+from durable.protocol.updates import Blocked, Put, Refused, Update, Where
 from tests.aws.wire import answered, calls_of, failure
 
 HEAD = Head("order-1", Status.WAITING, "checkout", 1, created=1_000, inbox=3)

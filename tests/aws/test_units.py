@@ -1,4 +1,4 @@
-"""Write units as MiniStack counts them, beside those that durable.testing.units computes from AWS's published rules."""
+"""Write units as MiniStack counts them, beside those that durable.testing.aws.units computes from AWS's published rules."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from durable.aws.clients import Clients
-from durable.testing.stack import Stack
-from durable.testing.units import Item, index_units, indexes, item_size, write_units
+from durable.testing.aws.units import Item, index_units, indexes, item_size, write_units
+from durable.testing.template.stack import Stack
 from tests.emulators import ministack_only
 
 pytestmark = ministack_only

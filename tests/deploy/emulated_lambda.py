@@ -13,14 +13,14 @@ from typing import Any
 
 import boto3
 
-from durable.aws.clock import SystemClock
-from durable.testing.definitions import FunctionDefinition, QueueSource, StreamSource
+from durable.aws.system import SystemClock
+from durable.testing.aws.mail import Mail
 from durable.testing.functions import installed
 from durable.testing.invocations import Invocation
-from durable.testing.mail import Mail
 from durable.testing.sources.queue import QueuePoller
 from durable.testing.sources.stream import StreamReader
-from durable.testing.stack import Stack
+from durable.testing.template.definitions import FunctionDefinition, QueueSource, StreamSource
+from durable.testing.template.stack import Stack
 from infra.demo.processes import Processes
 from infra.local.artefact import Artefact
 from infra.local.runtime import LambdaRuntime

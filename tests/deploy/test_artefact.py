@@ -9,7 +9,7 @@ from subprocess import DEVNULL, call, run
 
 import pytest
 
-from durable.testing.template import FUNCTION
+from durable.testing.template.template import FUNCTION
 from infra.local.artefact import LAYER, ROOT, Artefact
 
 pytestmark = pytest.mark.deploy

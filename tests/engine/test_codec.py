@@ -14,8 +14,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from durable.engine.codec import decode, encode, settle
-from durable.engine.codec.exact import same
+from durable.codec import decode, encode, settle
+from durable.codec.exact import same
 from tests.engine import codec_values as cases
 
 ID = UUID("12345678-1234-5678-1234-567812345678")

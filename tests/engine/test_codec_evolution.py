@@ -15,7 +15,7 @@ import msgspec
 import pydantic
 import pytest
 
-from durable.engine.codec import decode, encode
+from durable.codec import decode, encode
 from durable.errors import CodecError
 
 Deploy = Callable[..., Any]
@@ -209,7 +209,7 @@ def test_typed_bytes_without_annotation_give_their_plain_json() -> None:
 
 MAIN = """
 from dataclasses import dataclass
-from durable.engine.codec import decode, encode
+from durable.codec import decode, encode
 
 @dataclass
 class Order:

@@ -14,7 +14,7 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from durable.engine.codec import accept, check, decode, encode
+from durable.codec import accept, check, decode, encode
 from durable.errors import CodecError, InvalidInput
 from tests.engine import codec_values as cases
 

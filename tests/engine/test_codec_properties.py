@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from durable.engine.codec import decode, encode, fingerprint, plain, settle
-from durable.engine.codec.exact import same
+from durable.codec import decode, encode, fingerprint, plain, settle
+from durable.codec.exact import same
 from tests.engine import codec_values as cases
 
 OFFSETS = st.none() | st.integers(-1439, 1439).map(lambda minutes: timezone(timedelta(minutes=minutes)))

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from durable.engine.codec import decode, encode, settle
+from durable.codec import decode, encode, settle
 from durable.errors import CodecError
 from tests.engine import codec_values as cases
 

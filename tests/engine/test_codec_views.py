@@ -16,7 +16,7 @@ from uuid import UUID
 
 import pytest
 
-from durable.engine.codec import fingerprint, plain
+from durable.codec import fingerprint, plain
 from tests.engine import codec_values as cases
 
 ID = UUID("12345678-1234-5678-1234-567812345678")
@@ -136,7 +136,7 @@ def test_arguments_that_contain_themselves_have_none() -> None:
 
 HASHED = """
 from tests.engine import codec_values as cases
-from durable.engine.codec import encode, fingerprint
+from durable.codec import encode, fingerprint
 names = {"ant", "bee", "cat", "dog", "eel", "fox"}
 value = [names, frozenset(names), {name: {name, 1} for name in names}, {(name, 1): 2 for name in names},
          cases.Holder(names), {cases.Color.RED, cases.Color.BLUE}]
@@ -158,9 +158,7 @@ def test_nothing_depends_on_the_order_of_hashes() -> None:
 
 
 def test_the_codec_loads_nothing_that_few_values_need() -> None:
-    command = (
-        "import sys, durable.engine.codec; print([m for m in ('zoneinfo', 'pydantic', 'asyncio') if m in sys.modules])"
-    )
+    command = "import sys, durable.codec; print([m for m in ('zoneinfo', 'pydantic', 'asyncio') if m in sys.modules])"
     ran = subprocess.run([sys.executable, "-c", command], check=True, capture_output=True, text=True)
 
     assert ran.stdout == "[]\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from durable.engine.decisions import Decision, for_sleep, for_step
-from durable.engine.history import Entry, EntryKind, EntryStatus
+from durable.engine.entries import Entry, EntryKind, EntryStatus
 
 NOW = 1_000
 

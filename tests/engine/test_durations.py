@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from durable.engine.durations import seconds
 from durable.errors import InvalidCall
+from durable.usercode.durations import seconds
 
 
 @pytest.mark.parametrize(

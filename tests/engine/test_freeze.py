@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from durable.engine.freeze import freeze
+from durable.usercode.freeze import freeze
 
 pytestmark = pytest.mark.rule("D13")
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from durable.engine.keys import forward_key, rollback_key
+from durable.engine.identities import forward_key, rollback_key
 
 pytestmark = pytest.mark.rule("S6")
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from durable import ErrorInfo, InvalidCall, Retry
-from durable.engine.retry import AT_MOST_ONCE_RETRY, ROLLBACK_RETRY, STEP_RETRY
+from durable.api.retry import AT_MOST_ONCE_RETRY, ROLLBACK_RETRY, STEP_RETRY
 
 pytestmark = pytest.mark.rule("S1")
 

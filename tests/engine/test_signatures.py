@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from durable.engine.actions import ActionFunction
-from durable.engine.freeze import freeze
-from durable.engine.signatures import check_call, parameter_types, result_type
+from durable.api.actions import ActionFunction
 from durable.errors import InvalidCall
+from durable.usercode.freeze import freeze
+from durable.usercode.signatures import check_call, parameter_types, result_type
 
 FOR_TYPE_CHECKERS = """
 def charge(step: Step, amount: int, currency: Currency = "EUR") -> str:

@@ -6,9 +6,10 @@ from typing import Any, NoReturn
 
 import pytest
 
-from durable.engine import codec
-from durable.engine.calls import StepCall, step_call
-from durable.engine.history import Entry, EntryStatus, History, with_value
+from durable import codec
+from durable.api.calls import StepCall, step_call
+from durable.engine.entries import Entry, EntryStatus, with_value
+from durable.engine.history import History
 from durable.engine.interrupts import Diverged
 from durable.engine.operations.steps import step
 from durable.engine.replay import Replay, Scope

@@ -9,17 +9,17 @@ from types import ModuleType
 
 import pytest
 
-import handler.workflows
 from durable import ConfigurationError, DuplicateWorkflow
 from durable.aws.scheduler import Schedules
-from durable.runtime.budget import Settings
+from durable.functions import wiring
+from durable.functions.configuration import Configuration, Transport
+from durable.functions.discovery import discovered
+from durable.runtime.invocation.budget import Settings
 from durable.testing.harness import Harness
-from handler import wiring
-from handler.configuration import Configuration, Transport
-from handler.discovery import discovered
 from tests.handler.workflows import WORKFLOWS, ping
 
 COMPLETE = {
+    "DURABLE_WORKFLOWS": "handler.workflows",
     "DURABLE_TABLE": "orders",
     "DURABLE_QUEUE": "https://sqs.eu-west-1.amazonaws.com/123456789012/continuations",
     "DURABLE_REJECTED_QUEUE": "https://sqs.eu-west-1.amazonaws.com/123456789012/rejected",
@@ -46,6 +46,7 @@ def test_the_environment_of_the_template_is_enough() -> None:
             rejected=queues["RejectedQueue"].arn,
         ),
         bucket="durable-payloadbucket",
+        workflows=("handler.workflows",),
     )
 
 
@@ -129,7 +130,7 @@ def test_the_application_of_a_process_is_built_from_its_environment_when_it_is_f
         monkeypatch.setenv(name, value)
     built = wiring.application()
     assert wiring.application() is built
-    assert built.registry.names() == sorted({each.name for each in discovered(handler.workflows)})
+    assert built.registry.names() == sorted({each.name for each in discovered(["handler.workflows"])})
     wiring.install(None)
     assert wiring.application() is not built
     wiring.install(None)
@@ -176,12 +177,30 @@ def test_every_workflow_in_every_module_is_found(package: ModuleType) -> None:
     write(package, "eu/__init__.py", "")
     write(package, "eu/refunds.py", WORKFLOW.format(name="refund", version=1))
     write(package, "constants.py", "LIMIT = 3")
-    found = discovered(package)
+    found = discovered([package.__name__])
     assert [(each.name, each.version) for each in found] == [("refund", 1), ("order", 1), ("order", 2)]
 
 
+def test_a_workflow_that_a_package_exports_again_is_one(package: ModuleType) -> None:
+    write(package, "orders.py", WORKFLOW.format(name="order", version=1))
+    write(package, "eu/__init__.py", "from shop_workflows.orders import flow")
+    assert [each.name for each in discovered([package.__name__, "shop_workflows.orders"])] == ["order"]
+
+
+@pytest.mark.parametrize("names", [[], ["shop_workflows"], ["shop_workflow"], ["shop_workflows.ordres"]])
+def test_names_without_a_workflow_are_refused_with_the_remedy(package: ModuleType, names: list[str]) -> None:
+    with pytest.raises(ConfigurationError, match="DURABLE_WORKFLOWS names"):
+        discovered(names)
+
+
+def test_what_a_module_of_workflows_fails_to_import_is_raised_as_it_is(package: ModuleType) -> None:
+    write(package, "orders.py", "import no_such_package")
+    with pytest.raises(ModuleNotFoundError, match="no_such_package"):
+        discovered(["shop_workflows.orders"])
+
+
 def test_the_projects_own_workflows_are_found() -> None:
-    assert [f"{each.name} {each.version}" for each in discovered(handler.workflows)] == [
+    assert [f"{each.name} {each.version}" for each in discovered(["handler.workflows"])] == [
         "agent 1",
         "training 1",
         "approval 1",
@@ -200,19 +219,19 @@ def test_two_workflows_of_one_name_and_version_are_refused_and_both_files_named(
     write(package, "orders.py", WORKFLOW.format(name="order", version=1))
     write(package, "copied.py", WORKFLOW.format(name="order", version=1))
     with pytest.raises(DuplicateWorkflow, match=r"'order' version 1: .*copied\.py:\d+ and .*orders\.py:\d+\. Rename"):
-        wiring.build(COMPLETE, discovered(package))
+        wiring.build(COMPLETE, discovered([package.__name__]))
 
 
 def test_a_workflow_that_another_module_imports_is_one(package: ModuleType) -> None:
     write(package, "orders.py", WORKFLOW.format(name="order", version=1))
     write(package, "shop.py", "from shop_workflows.orders import flow")
-    assert wiring.build(COMPLETE, discovered(package)).registry.names() == ["order"]
+    assert wiring.build(COMPLETE, discovered([package.__name__])).registry.names() == ["order"]
 
 
 def test_a_module_that_can_not_be_imported_is_not_passed_over(package: ModuleType) -> None:
     write(package, "broken.py", "import no_such_module")
     with pytest.raises(ModuleNotFoundError, match="no_such_module"):
-        discovered(package)
+        discovered([package.__name__])
 
 
 def test_a_workflow_can_be_given_instead() -> None:

@@ -12,9 +12,9 @@ import boto3
 import pytest
 
 from durable.aws.metrics import MetricsObserver
-from durable.runtime.continuation import Continuation
+from durable.functions import wiring, worker
+from durable.protocol.continuation import Continuation
 from durable.testing.harness import Harness
-from handler import wiring, worker
 from tests.handler.conftest import Batch
 from tests.handler.workflows import Line, Order, checkout, ping
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from durable.runtime.continuation import Delivery, continuation_of
-from durable.runtime.head import Head, Status
+from durable.protocol.continuation import Delivery, continuation_of
+from durable.protocol.head import Head, Status
 
 NOW = 1_900_000_000_000
 LATER = NOW + 60_000

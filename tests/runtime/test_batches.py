@@ -8,10 +8,10 @@ from random import Random
 import msgspec
 import pytest
 
-from durable.engine import codec
-from durable.engine.history import Entry, EntryKind, pack, with_value
-from durable.engine.messages import Sent
-from durable.runtime.claimed import within_bounds
+from durable import codec
+from durable.api.messages import Sent
+from durable.engine.entries import Entry, EntryKind, pack, with_value
+from durable.runtime.storage.lease import within_bounds
 
 ITEM = 400_000  # bytes: DynamoDB takes no larger one
 

@@ -6,8 +6,9 @@ import pytest
 from msgspec.structs import replace
 from msgspec.structs import replace as changed
 
-from durable.runtime.delivery import Action, Ruling, rule
-from durable.runtime.head import AT_REST, FOREVER, FORWARD, TERMINAL, Head, Status
+from durable.engine.entries import FOREVER
+from durable.protocol.delivery import Action, Ruling, rule
+from durable.protocol.head import AT_REST, FORWARD, TERMINAL, Head, Status
 from tests.runtime.heads import EARLIER, LATER, NOW, delivery, head
 
 ENDED = "the execution has ended"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from durable.runtime.head import AT_REST, FOREVER, TERMINAL, Head, Status
-from durable.runtime.wakeups import LostExecution, send_for, send_resumed
+from durable.engine.entries import FOREVER
+from durable.protocol.head import AT_REST, TERMINAL, Head, Status
+from durable.runtime.followups import LostExecution, send_for, send_resumed
 from durable.testing import Harness
 from tests.runtime.heads import head
 

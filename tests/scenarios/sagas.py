@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from durable import Context, Retry, Step, StoreError, TerminalError, Undo, Workflow, workflow
-from durable.runtime.history_view import RollbackOutcome
+from durable.runtime.client.history_view import RollbackOutcome
 from durable.testing import Harness
 from tests.scenarios.outside import Outside
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import boto3
 
-from durable.aws.table import head_of, segment_of
-from durable.engine.history import Entry, History, unpack
-from durable.runtime.head import Head
+from durable.aws.dynamodb.table import head_of, segment_of
+from durable.engine.entries import Entry, unpack
+from durable.engine.history import History
+from durable.protocol.head import Head
 from durable.testing import Harness
 
 

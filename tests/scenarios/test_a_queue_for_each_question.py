@@ -8,7 +8,7 @@ import boto3
 import pytest
 
 from durable import Break, Context, Continue, QueueTimeout, workflow
-from durable.runtime.sizes import head_size
+from durable.runtime.storage.sizes import head_size
 from durable.testing import Harness
 from tests.scenarios import table
 

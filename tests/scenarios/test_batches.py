@@ -8,7 +8,7 @@ import boto3
 import pytest
 
 from durable import Context, Step, workflow
-from durable.runtime.continuation import continuation_of
+from durable.protocol.continuation import continuation_of
 from durable.testing import Harness
 from tests.scenarios import table
 

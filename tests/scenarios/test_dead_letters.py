@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from durable import Context, Retry, Step, Undo, workflow
-from durable.runtime.continuation import continuation_of
-from durable.runtime.history_view import RollbackOutcome
+from durable.protocol.continuation import continuation_of
+from durable.runtime.client.history_view import RollbackOutcome
 from durable.testing import Harness
 from tests.scenarios import table
 

@@ -10,7 +10,7 @@ import pytest
 
 from durable import Context, Execution, QueueTimeout, Step, Undo, workflow
 from durable.aws.scheduler import name_of
-from durable.runtime.continuation import read
+from durable.protocol.continuation import read
 from durable.testing import Harness
 from durable.testing.clock import START
 

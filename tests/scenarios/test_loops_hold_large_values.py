@@ -8,7 +8,7 @@ import boto3
 import pytest
 
 from durable import Break, CodecError, Context, Continue, Undo, workflow
-from durable.runtime.vault import OBJECT
+from durable.runtime.storage.values import OBJECT
 from durable.testing import Harness
 from tests.scenarios.outside import incompressible
 from tests.scenarios.table import items

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from durable import Break, Context, Continue, Step, workflow
-from durable.runtime.history_view import RollbackOutcome
+from durable.runtime.client.history_view import RollbackOutcome
 from durable.testing import Harness
 from tests.scenarios.code import Code
 from tests.scenarios.misfortune import struck_everywhere

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from durable import Context, Execution, InvalidState, QueueTimeout, Step, workflow
-from durable.runtime.continuation import continuation_of
-from durable.runtime.history_view import RollbackOutcome
+from durable.protocol.continuation import continuation_of
+from durable.runtime.client.history_view import RollbackOutcome
 from durable.testing import Harness
 from durable.testing.clock import START
 from tests.scenarios import table

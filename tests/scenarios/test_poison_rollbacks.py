@@ -9,7 +9,7 @@ import pytest
 
 from durable import Context, Retry, Step, TerminalError, Undo, workflow
 from durable.errors import ErrorInfo
-from durable.runtime.history_view import RollbackOutcome
+from durable.runtime.client.history_view import RollbackOutcome
 from durable.testing import Harness
 
 pytestmark = [pytest.mark.rule("R8"), pytest.mark.rule("S4"), pytest.mark.usefixtures("no_sweeper")]

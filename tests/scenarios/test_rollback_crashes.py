@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from durable import Context, Retry, Step, TerminalError, Undo, workflow
-from durable.runtime.history_view import RollbackOutcome
+from durable.runtime.client.history_view import RollbackOutcome
 from durable.testing import Harness
 
 pytestmark = pytest.mark.usefixtures("no_sweeper")

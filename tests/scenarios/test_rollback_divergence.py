@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from durable import Context, Step, TerminalError, Undo
-from durable.runtime.history_view import RollbackOutcome
+from durable.runtime.client.history_view import RollbackOutcome
 from durable.testing import Harness
 from tests.scenarios.code import Code
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from durable import Context, ErrorInfo, Retry, RollbackError, Step, StepFailed, TerminalError, Undo, workflow
-from durable.runtime.history_view import RollbackOutcome
+from durable.runtime.client.history_view import RollbackOutcome
 from durable.testing import Harness
 
 ran: list[str] = []

@@ -8,7 +8,7 @@ import boto3
 import pytest
 
 from durable import Context, Step, workflow
-from durable.runtime.budget import LEASE_MARGIN
+from durable.runtime.invocation.budget import LEASE_MARGIN
 from durable.testing import Harness
 from tests.scenarios import table
 

@@ -10,7 +10,7 @@ import boto3
 import pytest
 
 from durable import Context, Retry, Step, TerminalError, Undo, workflow
-from durable.runtime.history_view import RollbackOutcome
+from durable.runtime.client.history_view import RollbackOutcome
 from durable.testing import Harness
 from tests.scenarios.misfortune import TOGETHER, Strike, Trial, planned
 from tests.scenarios.outside import Outside

@@ -9,7 +9,7 @@ import boto3
 import pytest
 
 from durable import Context, Retry, Step, Undo, workflow
-from durable.runtime.continuation import continuation_of
+from durable.protocol.continuation import continuation_of
 from durable.testing import Harness
 from tests.scenarios import table
 from tests.scenarios.misfortune import TOGETHER

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from durable import Context, Execution, InvalidState, Step, TerminalError, Undo, workflow
-from durable.runtime.head import Status
+from durable.protocol.head import Status
 from durable.testing import Harness
 
 ran: list[str] = []

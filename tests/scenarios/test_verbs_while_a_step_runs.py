@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from durable import Context, Execution, Step, Undo, workflow
-from durable.runtime.history_view import RollbackOutcome
+from durable.runtime.client.history_view import RollbackOutcome
 from durable.testing import Harness
 from tests.scenarios import table
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from durable.errors import ConfigurationError
-from durable.testing.patterns import matches
+from durable.testing.aws.patterns import matches
 
 CASES: list[tuple[Any, Any, bool]] = [
     ({"a": ["x", "y"]}, {"a": "y"}, True),

@@ -8,8 +8,8 @@ from typing import Any
 import boto3
 import pytest
 
+from durable.testing.aws.permissions import NotPermitted
 from durable.testing.harness import Harness
-from durable.testing.permissions import NotPermitted
 from tests.testing.shop import wiring
 
 KEY = {"pk": {"S": "a"}, "sk": {"S": "head"}}

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from durable.errors import ConfigurationError
-from durable.testing.intrinsics import Intrinsics, Unresolved
-from durable.testing.template import Template, nearest
+from durable.testing.template.intrinsics import Intrinsics, Unresolved
+from durable.testing.template.template import Template, nearest
 
 TEMPLATE = """
 Parameters:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from durable.testing.aws.units import Index, Units, index_units, item_size, read_units, write_units
 from durable.testing.harness import Harness
-from durable.testing.units import Index, Units, index_units, item_size, read_units, write_units
 
 
 def binary(size: int) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
-from durable.engine.failures import as_failure, described
-from durable.engine.outcomes import Failure, Success
+from durable.api.outcomes import Failure, Success, as_failure
 from durable.engine.replay import Replay, Scope
 from durable.errors import InvalidCall, Kind, RollbackError, StepFailed
+from durable.usercode.failures import described
 
 DEFAULT_CATCH: tuple[Kind, ...] = ("critical", "timeout", "exhausted")
 KINDS = frozenset({"critical", "timeout", "exhausted", "rollback"})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from durable.engine.history import Entry, EntryKind
+from durable.engine.entries import Entry, EntryKind
 from durable.engine.replay import Replay, Scope
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from durable.engine import codec
-from durable.engine.history import NOTHING, Entry, EntryKind, EntryStatus, with_value
-from durable.engine.outcomes import Break, Continue
+from durable import codec
+from durable.api.outcomes import Break, Continue
+from durable.engine.entries import NOTHING, Entry, EntryKind, EntryStatus, with_value
 from durable.engine.paths import iteration, within
 from durable.engine.replay import Replay, Scope
 from durable.errors import InvalidCall

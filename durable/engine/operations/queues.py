@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from durable.engine import codec
-from durable.engine.history import Entry, EntryKind, EntryStatus, with_value
-from durable.engine.messages import Message, Sent
-from durable.engine.replay import FOREVER, Replay, Scope
+from durable import codec
+from durable.api.messages import Message, Sent
+from durable.engine.entries import FOREVER, Entry, EntryKind, EntryStatus, with_value
+from durable.engine.replay import Replay, Scope
 from durable.errors import InvalidCall
 
 _decoder = msgspec.json.Decoder(list[Sent])

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from durable.engine import decisions
 from durable.engine.decisions import Decision
-from durable.engine.history import Entry, EntryKind, EntryStatus
+from durable.engine.entries import Entry, EntryKind, EntryStatus
 from durable.engine.replay import Replay, Scope
 
 

@@ -6,15 +6,16 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from durable.engine import codec, decisions
-from durable.engine.calls import StepCall
+from durable import codec
+from durable.api.calls import StepCall
+from durable.engine import decisions
 from durable.engine.decisions import Decision
-from durable.engine.freeze import freeze
-from durable.engine.history import Entry, EntryKind
+from durable.engine.entries import Entry, EntryKind
 from durable.engine.interrupts import Diverged
 from durable.engine.replay import Replay, Scope, Undoable
-from durable.engine.signatures import check_call
 from durable.errors import HistoryDiverged
+from durable.usercode.freeze import freeze
+from durable.usercode.signatures import check_call
 
 
 def step(replay: Replay, scope: Scope, name: str, make: Callable[[str], StepCall]) -> Entry:

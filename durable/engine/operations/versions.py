@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from durable.engine import codec
-from durable.engine.history import Entry, EntryKind, with_value
+from durable import codec
+from durable.engine.entries import Entry, EntryKind, with_value
 from durable.engine.interrupts import Diverged
 from durable.engine.paths import within
 from durable.engine.replay import Replay, Scope

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from hashlib import md5
 from typing import TYPE_CHECKING, Any
 
-from durable.testing.definitions import QueueSource
+from durable.testing.aws.mail import Mail, Message
 from durable.testing.invocations import Invocation
-from durable.testing.mail import Mail, Message
 from durable.testing.sources.source import ALL, Invoke, failed_items
-from durable.testing.stack import Queue
+from durable.testing.template.definitions import QueueSource
+from durable.testing.template.stack import Queue
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient

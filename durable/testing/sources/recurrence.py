@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from durable.errors import ConfigurationError
 from durable.testing.clock import milliseconds
-from durable.testing.definitions import rate
+from durable.testing.template.definitions import rate
 
 After = Callable[[int], int | None]
 """When a schedule fires for the first time after a moment; both in milliseconds since the epoch. None: never again."""

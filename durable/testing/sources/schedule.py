@@ -9,9 +9,9 @@ from typing import Any
 from uuid import uuid4
 
 from durable.runtime.ports import Clock
-from durable.testing.definitions import ScheduleSource
 from durable.testing.invocations import Invocation
 from durable.testing.sources.source import Invoke
+from durable.testing.template.definitions import ScheduleSource
 
 
 @dataclass(slots=True)

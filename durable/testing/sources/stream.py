@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from durable.runtime.ports import Clock
-from durable.testing.definitions import StreamSource
+from durable.testing.aws.patterns import matches
 from durable.testing.invocations import Invocation
-from durable.testing.patterns import matches
 from durable.testing.sources.source import ALL, Invoke, failed_items
+from durable.testing.template.definitions import StreamSource
 
 _MOST_AT_ONCE = 1000  # records that one GetRecords gives
 _BACKOFF = 1000  # milliseconds before a batch is tried again

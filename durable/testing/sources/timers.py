@@ -11,9 +11,9 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from durable.errors import ConfigurationError
 from durable.runtime.ports import Clock
+from durable.testing.aws.wire import Answer, Request
 from durable.testing.sources.recurrence import After, recurrence
-from durable.testing.stack import Queue
-from durable.testing.wire import Answer, Request
+from durable.testing.template.stack import Queue
 
 if TYPE_CHECKING:
     from mypy_boto3_scheduler import EventBridgeSchedulerClient

@@ -1,0 +1,405 @@
+"""The context: what a workflow function can say."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Coroutine
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import TYPE_CHECKING, Any, NoReturn, overload
+from uuid import UUID
+
+from durable.api.calls import Semantics, StepCall, step_call
+from durable.api.generics import Scoped
+from durable.api.log import ExecutionLog
+from durable.api.outcomes import Break, Continue, Failure, Success, as_failure
+from durable.api.queue import ContextQueue
+from durable.api.retry import Retry
+from durable.engine.entries import Entry, EntryStatus
+from durable.engine.operations import blocks, checkpoints, loops, sleeps, steps, versions
+from durable.engine.operations.blocks import DEFAULT_CATCH, checked_catch
+from durable.engine.replay import Replay, Scope
+from durable.errors import ErrorInfo, InvalidCall, Kind, StepFailed, StepOnly
+from durable.usercode.durations import Duration, seconds
+from durable.usercode.signatures import result_type
+
+if TYPE_CHECKING:
+    from logging import Logger, LoggerAdapter
+
+    from typing_extensions import TypeVar, TypeVarTuple
+
+    from durable.api.generics import S
+    from durable.api.step import Step, Undo
+
+    T = TypeVar("T")
+    D = TypeVar("D", default=None)  # what a loop breaks with; one without Break never returns
+    L = TypeVar("L")  # a loop's state
+    Ts = TypeVarTuple("Ts")
+
+FURTHEST = datetime(9000, 1, 1, tzinfo=UTC)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class OnlyInSteps:
+    """Stands on the Context for what only a running step has (S7): reading and writing it say where it is."""
+
+    __slots__ = ("_name",)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, context: object, owner: type) -> NoReturn:
+        self._refuse()
+
+    def __set__(self, context: object, value: object) -> NoReturn:
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise StepOnly(
+            f"ctx.{self._name} does not exist: {self._name} is only available inside a running step. "
+            f"Use step.{self._name} in a body, and return from the step what the workflow needs."
+        )
+
+
+class Context(Scoped["S"]):
+    """A workflow's hands: durable operations, and time, identity and chance that replay the same."""
+
+    __slots__ = ("_log", "_replay", "_scope", "_uses", "execution_id")
+
+    def __init__(self, replay: Replay, scope: Scope, log: ExecutionLog) -> None:
+        self.execution_id = replay.execution_id
+        self._replay = replay
+        self._scope = scope
+        self._log = log
+        self._uses: dict[str, int] = {}
+
+    @property
+    def log(self) -> LoggerAdapter[Logger]:
+        """A logger whose lines appear once, not once per replay (D12)."""
+        return self._log
+
+    @property
+    def queue(self) -> ContextQueue:
+        """The execution's queues: `ctx.queue.next`, `ctx.queue.next_batch`."""
+        return ContextQueue(self._replay, self._scope)
+
+    # --- time, identity, chance (D10) ------------------------------------------------------------------------------
+
+    def now(self) -> datetime:
+        """The time of the last thing that was recorded: the same at every replay."""
+        self._replay.enter(self._scope)
+        return _EPOCH + timedelta(milliseconds=self._replay.clock)
+
+    def uuid(self) -> UUID:
+        """An identity that is the same at every replay."""
+        return UUID(bytes=self._seed("uuid")[:16], version=4)
+
+    def random(self) -> Random:
+        """A source of chance that is the same at every replay."""
+        return Random(self._seed("random"))
+
+    def _seed(self, use: str) -> bytes:
+        """Keyed by the operation passed last and how often this was asked since: one more call shifts no other."""
+        self._replay.enter(self._scope)
+        place = f"{use}\0{self._scope.path}\0{self._replay.last}"
+        count = self._uses[place] = self._uses.get(place, 0) + 1
+        return hashlib.sha256(f"{self.execution_id}\0{place}\0{count}".encode()).digest()
+
+    # --- steps -----------------------------------------------------------------------------------------------------
+
+    @overload
+    def step(
+        self,
+        name: str,
+        run: Callable[[Step[S], *Ts], Coroutine[Any, Any, T]],
+        *args: *Ts,
+        rollback: Callable[[Undo[T, S], *Ts], object] | None = None,
+        retry: Retry | None = None,
+        timeout: Duration | None = None,
+        rollback_retry: Retry | None = None,
+        rollback_timeout: Duration | None = None,
+        semantics: Semantics = "at_least_once",
+        sensitive: bool = False,
+        returns: None = None,
+    ) -> T: ...
+    @overload
+    def step(
+        self,
+        name: str,
+        run: Callable[[Step[S], *Ts], object],
+        *args: *Ts,
+        returns: type[T],
+        rollback: Callable[[Undo[T, S], *Ts], object] | None = None,
+        retry: Retry | None = None,
+        timeout: Duration | None = None,
+        rollback_retry: Retry | None = None,
+        rollback_timeout: Duration | None = None,
+        semantics: Semantics = "at_least_once",
+        sensitive: bool = False,
+    ) -> T: ...
+    @overload
+    def step(
+        self,
+        name: str,
+        run: Callable[[Step[S], *Ts], T],
+        *args: *Ts,
+        rollback: Callable[[Undo[T, S], *Ts], object] | None = None,
+        retry: Retry | None = None,
+        timeout: Duration | None = None,
+        rollback_retry: Retry | None = None,
+        rollback_timeout: Duration | None = None,
+        semantics: Semantics = "at_least_once",
+        sensitive: bool = False,
+        returns: None = None,
+    ) -> T: ...
+    def step(
+        self,
+        name: str,
+        run: Callable[[Step[S], *Ts], Any],
+        *args: *Ts,
+        rollback: Callable[[Undo[Any, S], *Ts], object] | None = None,
+        retry: Retry | None = None,
+        timeout: Duration | None = None,
+        rollback_retry: Retry | None = None,
+        rollback_timeout: Duration | None = None,
+        semantics: Semantics = "at_least_once",
+        sensitive: bool = False,
+        returns: Any = None,
+    ) -> Any:
+        """Run the body once, whatever crashes, and return its recorded result (D1, D2).
+
+        The body gets a Step, then the arguments; the rollback gets an Undo, then the same arguments, if the execution
+        fails later (R1). `timeout` bounds one attempt, in seconds or as a timedelta (S4). Raises StepFailed when the
+        retries are used up, the time is, or the body raised TerminalError or RollbackError (S3); InvalidName and
+        InvalidCall at once.
+        """
+
+        def make(path: str) -> StepCall:
+            return step_call(
+                path,
+                name,
+                run,
+                args,
+                rollback=rollback,
+                retry=retry,
+                timeout=timeout,
+                rollback_retry=rollback_retry,
+                rollback_timeout=rollback_timeout,
+                semantics=semantics,
+                sensitive=sensitive,
+                returns=returns,
+            )
+
+        entry = steps.step(self._replay, self._scope, name, make)
+        if entry.status is EntryStatus.FAILED:
+            raise failed(entry)
+        return self._replay.history.value(entry, returns if returns is not None else result_type(run))
+
+    @overload
+    def try_step(
+        self,
+        name: str,
+        run: Callable[[Step[S], *Ts], Coroutine[Any, Any, T]],
+        *args: *Ts,
+        rollback: Callable[[Undo[T, S], *Ts], object] | None = None,
+        retry: Retry | None = None,
+        timeout: Duration | None = None,
+        rollback_retry: Retry | None = None,
+        rollback_timeout: Duration | None = None,
+        semantics: Semantics = "at_least_once",
+        sensitive: bool = False,
+        catch: Collection[Kind] = ...,
+        returns: None = None,
+    ) -> Success[T] | Failure: ...
+    @overload
+    def try_step(
+        self,
+        name: str,
+        run: Callable[[Step[S], *Ts], object],
+        *args: *Ts,
+        returns: type[T],
+        rollback: Callable[[Undo[T, S], *Ts], object] | None = None,
+        retry: Retry | None = None,
+        timeout: Duration | None = None,
+        rollback_retry: Retry | None = None,
+        rollback_timeout: Duration | None = None,
+        semantics: Semantics = "at_least_once",
+        sensitive: bool = False,
+        catch: Collection[Kind] = ...,
+    ) -> Success[T] | Failure: ...
+    @overload
+    def try_step(
+        self,
+        name: str,
+        run: Callable[[Step[S], *Ts], T],
+        *args: *Ts,
+        rollback: Callable[[Undo[T, S], *Ts], object] | None = None,
+        retry: Retry | None = None,
+        timeout: Duration | None = None,
+        rollback_retry: Retry | None = None,
+        rollback_timeout: Duration | None = None,
+        semantics: Semantics = "at_least_once",
+        sensitive: bool = False,
+        catch: Collection[Kind] = ...,
+        returns: None = None,
+    ) -> Success[T] | Failure: ...
+    def try_step(
+        self,
+        name: str,
+        run: Callable[[Step[S], *Ts], Any],
+        *args: *Ts,
+        catch: Collection[Kind] = DEFAULT_CATCH,
+        **options: Any,
+    ) -> Success[Any] | Failure:
+        """As `step`, and a failure of a kind in `catch` is returned instead of raised (F1, F2).
+
+        `catch` replaces the default list: critical, timeout, exhausted. Nothing is undone by catching (F6).
+        """
+        caught = checked_catch(catch)
+        try:
+            return Success(self.step(name, run, *args, **options))
+        except StepFailed as error:
+            if error.kind in caught:
+                return as_failure(error)
+            raise
+
+    # --- blocks and loops ------------------------------------------------------------------------------------------
+
+    def try_block(
+        self,
+        name: str,
+        block: Callable[[Context[S], *Ts], T],
+        *args: *Ts,
+        catch: Collection[Kind] = DEFAULT_CATCH,
+    ) -> Success[T] | Failure:
+        """Run `block(ctx, *args)` in a scope of its own; a terminal failure of a step inside is returned (F5).
+
+        `catch` replaces the default list: critical, timeout, exhausted. A plain exception of the block's own code is
+        raised: it is a bug. Nothing is undone by catching (F6).
+        """
+        if not callable(block):
+            raise InvalidCall(f"block '{name}': the function is not callable: {block!r}. Pass the function itself.")
+        return blocks.try_block(self._replay, self._scope, name, lambda scope: block(self._inside(scope), *args), catch)
+
+    @overload
+    def loop(
+        self,
+        name: str,
+        body: Callable[[Context[S]], Break[D] | Continue[None] | None],
+        *,
+        prune_every: int = 20,
+        keep: int = 0,
+    ) -> D: ...
+    @overload
+    def loop(
+        self,
+        name: str,
+        body: Callable[[Context[S], L], Continue[L] | Break[D]],
+        *,
+        state: L,
+        prune_every: int = 20,
+        keep: int = 0,
+    ) -> D: ...
+    def loop(
+        self,
+        name: str,
+        body: Callable[..., Any],
+        *,
+        state: Any = loops.STATELESS,
+        prune_every: int = 20,
+        keep: int = 0,
+    ) -> Any:
+        """Run `body(ctx)`, or `body(ctx, state)`, until it returns Break; its value is returned (L1).
+
+        Each iteration is a scope of its own (L2). Past ones are forgotten every `prune_every` iterations and at the end,
+        except the last `keep`, so that a loop may run for ever (L3); those whose rollbacks a failure would run are kept
+        until a `rollback_checkpoint` passes them (R15).
+        """
+        loops.check(name, body, prune_every, keep)
+        call = loops.LoopCall(name, lambda scope, *given: body(self._inside(scope), *given), state, prune_every, keep)
+        return loops.loop(self._replay, self._scope, call)
+
+    def rollback_checkpoint(self, name: str) -> None:
+        """Draw a boundary: what started before it is settled business, and no later failure rolls it back (R14)."""
+        checkpoints.rollback_checkpoint(self._replay, self._scope, name)
+
+    # --- changed code (D7) -----------------------------------------------------------------------------------------
+
+    def version(self, name: str, latest: int) -> int:
+        """Which version of a changed part this execution takes: `latest`, or 1 if it was under way before the gate."""
+        return versions.version(self._replay, self._scope, name, latest)
+
+    def removed(self, name: str, kind: str) -> None:
+        """Stand in for a deleted operation, so that executions which recorded it go on."""
+        versions.removed(self._replay, self._scope, name, kind)
+
+    def _inside(self, scope: Scope) -> Context[S]:
+        return Context(self._replay, scope, self._log)
+
+    # --- waits -----------------------------------------------------------------------------------------------------
+
+    def sleep(self, name: str, duration: Duration) -> None:
+        """Wait durably: seconds or a timedelta, up to years; the deadline is fixed at the first call (Q4)."""
+        length = seconds(duration, f"sleep '{name}': the duration")
+        sleeps.sleep(self._replay, self._scope, name, lambda now: now + _milliseconds(name, length))
+
+    def sleep_until(self, name: str, moment: datetime) -> None:
+        """Wait durably until a moment, which must be aware of its time zone; a past one returns at once (Q4)."""
+        if not isinstance(moment, datetime) or moment.tzinfo is None:
+            raise InvalidCall(f"sleep_until '{name}': the moment is a datetime with a time zone, not {moment!r}")
+        until = round((min(moment, FURTHEST) - _EPOCH).total_seconds() * 1000)
+        sleeps.sleep(self._replay, self._scope, name, lambda _now: until)
+
+    def wait_for(
+        self,
+        name: str,
+        check: Callable[[Step[S], *Ts], T | None],
+        *args: *Ts,
+        every: Duration,
+        timeout: Duration | None = None,
+    ) -> T:
+        """Run a check as a step, every so often, until it returns something; that is returned (J7).
+
+        A check that raises is retried as a step is. Raises StepFailed of kind `timeout` when the time is over.
+        """
+        pause = seconds(every, f"wait_for '{name}': every", zero=False)
+        length = None if timeout is None else seconds(timeout, f"wait_for '{name}': timeout")
+        began = self.now()
+
+        def poll(ctx: Context[S]) -> Break[T | None] | None:
+            found = ctx.step("check", check, *args)
+            if found is not None:
+                return Break(found)
+            if length is not None and (ctx.now() - began).total_seconds() >= length:
+                return Break(None)
+            ctx.sleep("wait", pause)
+            return None
+
+        result = self.loop(name, poll)
+        if result is None:
+            error = ErrorInfo("WaitTimedOut", f"'{name}' was not there within {timeout}")
+            raise StepFailed("timeout", self._replay.last, 0, error)  # what was passed last is the wait itself
+        return result
+
+    # --- what exists only in a step (S7) ---------------------------------------------------------------------------
+
+    if not TYPE_CHECKING:
+        state = OnlyInSteps()
+        vars = OnlyInSteps()
+        db = OnlyInSteps()
+        client = OnlyInSteps()
+        publish = OnlyInSteps()
+        transact = OnlyInSteps()
+        remaining = OnlyInSteps()
+
+
+def failed(entry: Entry) -> StepFailed:
+    """The error that a failed step raises: the same on the first run and on every replay (D4)."""
+    error = entry.error.info() if entry.error is not None else ErrorInfo("", "")
+    return StepFailed(entry.failure or "critical", entry.path, entry.charged, error)
+
+
+def _milliseconds(name: str, length: float) -> int:
+    if length > 1e11:
+        raise InvalidCall(f"sleep '{name}': {length:.0f} seconds is more than 3,000 years; durations are in seconds")
+    return round(length * 1000)

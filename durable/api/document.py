@@ -1,0 +1,62 @@
+"""The execution's durable document: `step.state` (S8)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from durable import codec
+from durable.errors import CodecError
+from durable.usercode.signatures import result_type
+
+
+class Document:
+    """The state as one body sees it: read from storage at the first use, compared with it at the end."""
+
+    __slots__ = ("_annotation", "_factory", "_loaded", "_read_stored", "_stored", "_value")
+
+    def __init__(self, read: Callable[[], bytes], factory: Callable[[], Any] | None) -> None:
+        self._read_stored = read
+        self._stored = b""
+        self._factory = factory
+        self._annotation: Any = factory if isinstance(factory, type) else None
+        self._loaded = False
+        self._value: Any = None
+
+    @property
+    def value(self) -> Any:
+        """The document; the same object throughout one body."""
+        if not self._loaded:
+            self._value = self._read()
+            self._loaded = True
+        return self._value
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        if not self._loaded:
+            self._stored = self._read_stored()
+        self._value = value
+        self._loaded = True
+
+    def changes(self) -> bytes:
+        """What is to be stored; empty when the body left the document as it was. Raises CodecError."""
+        if not self._loaded:
+            return b""
+        try:
+            encoded = codec.encode(self._value, self._type())
+        except CodecError as error:
+            raise CodecError(f"the state can't be stored: {error}", f"state{error.path[1:]}") from error
+        return b"" if encoded == self._stored else encoded
+
+    def _read(self) -> Any:
+        self._stored = self._read_stored()
+        if self._stored:
+            return codec.decode(self._stored, self._type())
+        return None if self._factory is None else self._factory()
+
+    def _type(self) -> Any:
+        if self._annotation is None:
+            origin = getattr(self._factory, "__origin__", None)  # dict[str, int] is a factory and an annotation
+            known = self._factory if origin is not None else None
+            self._annotation = known or (Any if self._factory is None else result_type(self._factory))
+        return self._annotation

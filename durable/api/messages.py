@@ -1,0 +1,187 @@
+"""Messages: what is sent to an execution's queues, and what the workflow receives (Q1 to Q3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, overload
+
+import msgspec
+
+from durable import codec
+from durable.engine.entries import NOTHING
+from durable.engine.paths import size
+from durable.errors import InvalidCall, InvalidInput, InvalidName
+from durable.usercode.signatures import checked_type
+
+if TYPE_CHECKING:
+    from typing import Generic
+
+    from typing_extensions import TypeVar
+
+    T_co = TypeVar("T_co", covariant=True)
+    B = TypeVar("B")
+    R = TypeVar("R")
+
+    class _Bodied(Generic[T_co]):
+        """Generic in the body."""
+
+    class _Declared(Generic[B, R]):
+        """Generic in the body and the reply."""
+else:
+    from types import GenericAlias
+
+    class _Bodied:
+        __slots__ = ()
+        __class_getitem__ = classmethod(GenericAlias)
+
+    _Declared = _Bodied
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MAX_NAME = 128  # bytes of a queue's name: it is a part of a key
+
+
+class Sent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A message as it is stored; `number` orders all messages of an execution, whatever the senders' clocks say."""
+
+    id: str
+    queue: str
+    number: int
+    body: msgspec.Raw = NOTHING  # in the codec's tagged form
+    kept: str = ""  # the reference of a body that is too large to be here
+    sent: int = 0
+
+    @property
+    def key(self) -> str:
+        """The key of its item."""
+        return message_key(self.queue, self.number)
+
+
+class Reply(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The response to a message as it is stored."""
+
+    body: msgspec.Raw = NOTHING  # in the codec's tagged form
+    kept: str = ""  # the reference of one that is too large to be here
+
+
+def message_key(queue: str, number: int) -> str:
+    """The key of a message's item: in a queue, by number."""
+    return f"{queue_prefix(queue)}{number:010}"
+
+
+def queue_prefix(queue: str) -> str:
+    """What the keys of a queue's messages begin with."""
+    return f"message#{queue.replace('%', '%25').replace('#', '%23')}#"
+
+
+def reply_key(message_id: str) -> str:
+    """The key of the item that holds the response to a message."""
+    return f"reply#{message_id}"
+
+
+class Queue(_Declared["B", "R"]):
+    """A declared queue: typed on both sides, so that a bad body is refused at the sender."""
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __new__(cls, name: str, body: type[B], reply: None = None) -> Queue[B, None]: ...
+        @overload
+        def __new__(cls, name: str, body: type[B], reply: type[R]) -> Queue[B, R]: ...
+        def __new__(cls, name: str, body: Any, reply: Any = None) -> Any: ...
+
+        name: str
+        body: type[B]
+        reply: type[R] | None
+
+    else:
+
+        def __init__(self, name, body, reply=None):
+            self.name = checked_queue(name)
+            self.body = checked_type(body, f"queue '{name}': body")
+            self.reply = checked_type(reply, f"queue '{name}': reply")
+
+    def __repr__(self) -> str:
+        return f"Queue({self.name!r})"
+
+
+class Message(_Bodied["T_co"]):
+    """A message that the workflow has taken; nobody will get it again."""
+
+    __slots__ = ("_annotation", "_complete", "_fetch", "_sent", "id", "queue")
+
+    def __init__(
+        self,
+        sent: Sent,
+        annotation: Any,
+        fetch: Callable[[str], bytes],
+        complete: Callable[[object], None] | None,
+    ) -> None:
+        self._fetch = fetch
+        self.id = sent.id
+        self.queue = sent.queue
+        self._sent = sent
+        self._annotation = annotation
+        self._complete = complete
+
+    @property
+    def body(self) -> T_co:
+        """What was sent, as the type that was asked for; raises InvalidInput that names the field when it does not fit."""
+        body: T_co = body_of(self._sent, self._annotation, self._fetch)
+        return body
+
+    def check(self) -> None:
+        """Raise InvalidInput when the body does not fit."""
+        body_of(self._sent, self._annotation, self._fetch)
+
+    @property
+    def sent_at(self) -> datetime:
+        """When it was sent."""
+        return _EPOCH + timedelta(milliseconds=self._sent.sent)
+
+    def complete(self, response: object = None) -> None:
+        """Answer the sender, once; of a message that was received with `completable=True` (Q3)."""
+        if self._complete is None:
+            raise InvalidCall(
+                f"message '{self.id}' was received without completable=True: its sender waits for no response"
+            )
+        self._complete(response)
+
+    def __repr__(self) -> str:
+        return f"<message {self.id} on {self.queue}>"
+
+
+def body_of(sent: Sent, annotation: Any, fetch: Callable[[str], bytes]) -> Any:
+    """A message's body as the type that the receiver asked for."""
+    value = codec.decode(fetch(sent.kept) if sent.kept else codec.TAGGED + bytes(sent.body))
+    if annotation is None:
+        return value
+    try:
+        return fitted(value, annotation)
+    except InvalidInput as error:
+        raise InvalidInput(f"message '{sent.id}' on queue '{sent.queue}' does not fit: {error}", error.path) from error
+
+
+def fitted(value: Any, annotation: Any) -> Any:
+    """The value as it is when it is of the type, else made from it where it is plain JSON; raises InvalidInput."""
+    try:
+        codec.check(value, annotation)
+    except InvalidInput:
+        return codec.accept(value, annotation)
+    return value
+
+
+def checked_message_id(message_id: object) -> str:
+    """A message id of the sender's; raises InvalidName."""
+    if not isinstance(message_id, str) or not 1 <= size(message_id, "message id") <= MAX_NAME:
+        raise InvalidName(f"a message id is a string of 1 to {MAX_NAME} bytes, not {message_id!r}")
+    return message_id
+
+
+def checked_queue(name: object) -> str:
+    """A queue's name; raises InvalidName."""
+    if not isinstance(name, str) or not name:
+        raise InvalidName(f"a queue's name is a string that is not empty, not {name!r}")
+    if size(name, "queue name") > MAX_NAME:
+        raise InvalidName(f"the queue name '{name[:40]}…' is longer than {MAX_NAME} bytes")
+    return name

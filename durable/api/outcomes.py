@@ -1,0 +1,142 @@
+"""What handled operations return: a failure is data (F1)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from durable.errors import ErrorInfo, Kind, StepFailed
+
+if TYPE_CHECKING:
+    from typing import Generic, Never, TypeVar
+
+    T_co = TypeVar("T_co", covariant=True)
+
+    class _Valued(Generic[T_co]):
+        """The value's type, for checkers."""
+else:
+    from types import GenericAlias
+
+    class _Valued:
+        """At run time the type argument is only carried along."""
+
+        __slots__ = ()
+        __class_getitem__ = classmethod(GenericAlias)
+
+
+class Continue(_Valued["T_co"]):
+    """Returned by a loop's body: go on, with this state."""
+
+    __match_args__ = ("state",)
+    __slots__ = ("state",)
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __init__(self: Continue[None]) -> None: ...
+        @overload
+        def __init__(self, state: T_co) -> None: ...
+
+    def __init__(self, state: Any = None) -> None:
+        self.state = state
+
+    def __repr__(self) -> str:
+        return f"Continue({self.state!r})"
+
+
+class Break(_Valued["T_co"]):
+    """Returned by a loop's body: end the loop, which then returns this value."""
+
+    __match_args__ = ("value",)
+    __slots__ = ("value",)
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __init__(self: Break[None]) -> None: ...
+        @overload
+        def __init__(self, value: T_co) -> None: ...
+
+    def __init__(self, value: Any = None) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return f"Break({self.value!r})"
+
+
+Source = Literal["step", "join", "race", "block"]
+
+
+class NoFailure(AttributeError):
+    """`.failure` was read on a Success."""
+
+
+class Success(_Valued["T_co"]):
+    """The operation ended well; `.value` is its result."""
+
+    __match_args__ = ("value",)
+    __slots__ = ("_value",)
+    ok: Literal[True] = True
+
+    def __init__(self, value: T_co) -> None:
+        self._value = value
+
+    @property
+    def value(self) -> T_co:
+        """The result."""
+        return self._value
+
+    @property
+    def failure(self) -> Never:
+        """There is none: raises."""
+        raise NoFailure("this is a Success: it has a .value and no .failure; look at .ok first")
+
+    def __repr__(self) -> str:
+        return f"Success({self._value!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Success) and bool(self._value == other.value)
+
+    def __hash__(self) -> int:
+        return hash(("Success", self._value))
+
+
+class Failure:
+    """The operation failed; `.kind`, `.step`, `.attempts` and `.error` say how."""
+
+    __match_args__ = ("kind", "error")
+    __slots__ = ("attempts", "error", "kind", "source", "step")
+    ok: Literal[False] = False
+
+    def __init__(self, kind: Kind, source: Source, step: str, attempts: int, error: ErrorInfo) -> None:
+        self.kind: Kind = kind
+        self.source: Source = source
+        self.step = step
+        self.attempts = attempts
+        self.error = error
+
+    @property
+    def value(self) -> Never:
+        """There is none: raises the StepFailed that this failure stands for."""
+        raise StepFailed(self.kind, self.step, self.attempts, self.error)
+
+    @property
+    def failure(self) -> Failure:
+        """Itself, so that `result.failure.error` reads."""
+        return self
+
+    def _key(self) -> tuple[Any, ...]:
+        return (self.kind, self.source, self.step, self.attempts, self.error)
+
+    def __repr__(self) -> str:
+        return f"Failure(kind={self.kind!r}, step={self.step!r}, attempts={self.attempts}, error={self.error})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Failure) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.source, self.step, self.attempts))
+
+
+def as_failure(error: StepFailed) -> Failure:
+    """The failure that a handled StepFailed stands for (F1)."""
+    return Failure(error.kind, "step", error.step, error.attempts, error.error)

@@ -1,0 +1,245 @@
+"""The workflow decorator: a plain function, named, versioned, ready to be started."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from types import CodeType
+from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
+
+from durable.api.actions import Action, ActionFunction
+from durable.api.context import Context
+from durable.engine.replay import Drift
+from durable.errors import InvalidCall, InvalidName
+from durable.usercode.durations import Duration, seconds
+from durable.usercode.signatures import default_of, parameter_types, required_keyword, result_type
+
+OnRollbackFailure = Literal["halt", "continue"]
+NAME = re.compile(r"[0-9a-zA-Z_.:-]{1,64}")
+NO_INPUT: Any = object()  # of a start without input, and of a workflow whose input has no default
+
+if TYPE_CHECKING:
+    from typing import Concatenate, Generic, ParamSpec
+
+    from typing_extensions import TypeVar
+
+    P = ParamSpec("P")
+    R = TypeVar("R")
+    I = TypeVar("I")
+    O = TypeVar("O")
+    S = TypeVar("S", default=Any)
+    W = TypeVar("W")
+
+    class _Typed(Generic[I, O, S]):
+        """Generic in input, output and state."""
+
+    class NamedWorkflow(Protocol[S]):
+        """What `@workflow(...)` returns: it takes the function."""
+
+        @overload
+        def __call__(self, run: Callable[[Context[S], I], O], /) -> Workflow[I, O, S]: ...
+        @overload
+        def __call__(self, run: Callable[[Context[S]], O], /) -> Workflow[None, O, S]: ...
+else:
+    from types import GenericAlias
+
+    class _Typed:
+        __slots__ = ()
+        __class_getitem__ = classmethod(GenericAlias)
+
+
+class Workflow(_Typed["I", "O", "S"]):
+    """A workflow: the function, its name and version, and how its executions are treated."""
+
+    def __init__(
+        self,
+        run: Callable[..., Any],
+        *,
+        name: str,
+        version: int,
+        state: Callable[[], Any] | None,
+        timeout: float | None,
+        on_rollback_failure: OnRollbackFailure,
+        drift: Drift | None,
+    ) -> None:
+        self.run = run
+        self.name = name
+        self.version = version
+        self.state = state
+        self.timeout = timeout
+        self.on_rollback_failure: OnRollbackFailure = on_rollback_failure
+        self.drift: Drift | None = drift
+        self.actions: dict[str, ActionFunction[Any, Any, Any]] = {}
+        self.takes_input = len(_parameters(run)) == 2
+        self.default = _default(run) if self.takes_input else NO_INPUT  # what a start without input starts with
+        self.__doc__ = run.__doc__
+        self.__module__ = run.__module__
+
+    def __call__(self, ctx: Context[S], input: I, /) -> O:
+        """Run the function as it is; the runtime does so under a replay."""
+        result: O = self.run(ctx, input) if self.takes_input else self.run(ctx)
+        return result
+
+    @overload
+    def action(self, run: Callable[Concatenate[Action[S], P], R], /) -> ActionFunction[S, P, R]: ...
+    @overload
+    def action(
+        self, *, name: str | None = None, read_only: bool = True
+    ) -> Callable[[Callable[Concatenate[Action[S], P], R]], ActionFunction[S, P, R]]: ...
+    def action(self, run: Any = None, *, name: str | None = None, read_only: bool = True) -> Any:
+        """Make a function `(action, ...)` callable from outside, with the state of an execution (E8).
+
+        `name` is the function's own by default. One that changes the state says `read_only=False`: it commits only
+        while no step runs and the state is as it was read. Raises InvalidCall for a name that is taken.
+        """
+
+        def decorate(function: Callable[..., Any]) -> ActionFunction[Any, Any, Any]:
+            chosen = checked_name(name if name is not None else getattr(function, "__name__", ""))
+            if chosen in self.actions:
+                raise InvalidCall(f"workflow '{self.name}' has two actions called '{chosen}': rename one")
+            made: ActionFunction[Any, Any, Any] = ActionFunction(function, chosen, read_only=read_only)
+            self.actions[chosen] = made
+            return made
+
+        return decorate if run is None else decorate(run)
+
+    @property
+    def input_type(self) -> Any:
+        """The annotation of the input; None for a workflow that takes none."""
+        return parameter_types(self.run)[1][1] if self.takes_input else None
+
+    @property
+    def output_type(self) -> Any:
+        """The annotation of the output."""
+        return result_type(self.run)
+
+    @property
+    def where(self) -> str:
+        """The file and line of the function."""
+        code = getattr(self.run, "__code__", None)
+        return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else repr(self.run)
+
+    def __repr__(self) -> str:
+        return f"<workflow {self.name} version {self.version}>"
+
+
+@overload
+def workflow(run: Callable[[Context[W], I], O], /) -> Workflow[I, O, W]: ...
+@overload
+def workflow(run: Callable[[Context[W]], O], /) -> Workflow[None, O, W]: ...
+@overload
+def workflow(
+    *,
+    name: str | None = None,
+    version: int = 1,
+    state: type[W] | Callable[[], W],
+    timeout: Duration | None = None,
+    on_rollback_failure: OnRollbackFailure = "halt",
+    drift: Literal["error", "warn"] | None = None,
+) -> NamedWorkflow[W]: ...
+@overload
+def workflow(
+    *,
+    name: str | None = None,
+    version: int = 1,
+    timeout: Duration | None = None,
+    on_rollback_failure: OnRollbackFailure = "halt",
+    drift: Literal["error", "warn"] | None = None,
+) -> NamedWorkflow[Any]: ...
+def workflow(
+    run: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    version: int = 1,
+    state: Callable[[], Any] | None = None,
+    timeout: Duration | None = None,
+    on_rollback_failure: OnRollbackFailure = "halt",
+    drift: Literal["error", "warn"] | None = None,
+) -> Any:
+    """Make a function `(ctx)` or `(ctx, input)` a workflow; a default of the input is what a start without input gets.
+
+    `name` is the function's own by default: 1 to 64 characters of `[0-9a-zA-Z_.:-]`. `version` tells executions of
+    changed code apart (D7). `state` makes the first state document: a class, or a function without arguments.
+    `timeout` bounds an execution, in seconds or as a timedelta (R13). `on_rollback_failure` halts the chain of
+    rollbacks at one that failed for good, or continues with the others (R10). `drift` checks arguments against the
+    recorded ones (D6). Raises InvalidCall or InvalidName at the decorator.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Workflow[Any, Any, Any]:
+        return Workflow(
+            checked(function),
+            name=checked_name(name if name is not None else getattr(function, "__name__", "")),
+            version=version,
+            state=state,
+            timeout=None if timeout is None else seconds(timeout, "workflow: timeout", zero=False),
+            on_rollback_failure=on_rollback_failure,
+            drift=drift,
+        )
+
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise InvalidCall(f"workflow: version is a whole number from 1, not {version!r}")
+    if state is not None and not callable(state):
+        raise InvalidCall(f"workflow: state is a class or a function that makes the first document, not {state!r}")
+    if on_rollback_failure not in ("halt", "continue"):
+        raise InvalidCall(f"workflow: on_rollback_failure is 'halt' or 'continue', not {on_rollback_failure!r}")
+    if drift not in (None, "error", "warn"):
+        raise InvalidCall(f"workflow: drift is 'error', 'warn' or None, not {drift!r}")
+    return decorate if run is None else decorate(run)
+
+
+def checked_name(name: object) -> str:
+    """A workflow's name; raises InvalidName."""
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise InvalidName(f"a workflow's name is 1 to 64 characters of [0-9a-zA-Z_.:-], not {name!r}")
+    return name
+
+
+def checked(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that can be a workflow; raises InvalidCall."""
+    if not callable(function):
+        raise InvalidCall(f"workflow: give it a function (ctx) or (ctx, input), not {function!r}")
+    name = getattr(function, "__qualname__", repr(function))
+    code = getattr(function, "__code__", None)
+    if code is not None and code.co_flags & 0x180:  # a coroutine or an asynchronous generator
+        raise InvalidCall(
+            f"workflow '{name}' is `async def`: a workflow function is plain `def`. Step bodies may be `async def`."
+        )
+    if code is not None and code.co_flags & 0x20:
+        raise InvalidCall(f"workflow '{name}' is a generator: a workflow function returns its output.")
+    if len(_parameters(function)) not in (1, 2):
+        raise InvalidCall(
+            f"workflow '{name}' takes (ctx) or (ctx, input): put several inputs into one dataclass or dict."
+        )
+    if required := _required_keyword(function):
+        raise InvalidCall(
+            f"workflow '{name}' requires the keyword '{required}', and nothing gives it one: the input of a workflow is "
+            "its second positional parameter."
+        )
+    return function
+
+
+def _parameters(function: Callable[..., Any]) -> list[str]:
+    code = _plain_code(function)
+    if code is not None:
+        names = list(code.co_varnames[: code.co_argcount])
+        return names[1:] if getattr(function, "__self__", None) is not None else names
+    return [name for name, _ in parameter_types(function)]
+
+
+def _default(function: Callable[..., Any]) -> Any:
+    """The default of the last positional parameter, which is the input."""
+    if _plain_code(function) is not None:
+        defaults = getattr(function, "__defaults__", None)
+        return defaults[-1] if defaults else NO_INPUT
+    return default_of(function, _parameters(function)[-1], NO_INPUT)
+
+
+def _required_keyword(function: Callable[..., Any]) -> str | None:
+    return None if _plain_code(function) is not None else required_keyword(function)
+
+
+def _plain_code(function: Callable[..., Any]) -> CodeType | None:
+    """The code of a function whose parameters are all positional: it is read without `inspect`, which costs an import."""
+    code: CodeType | None = getattr(function, "__code__", None)
+    return code if code is not None and not code.co_flags & 0x0C and not code.co_kwonlyargcount else None

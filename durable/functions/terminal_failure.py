@@ -1,0 +1,31 @@
+"""The table's stream tells that an execution is failing or cancelling: it is sent for. Or that its rollback has failed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from durable.functions.entry import entry
+from durable.functions.events import parsing
+from durable.functions.events.batch import Answer, changes
+from durable.functions.events.parsing import Record
+from durable.protocol.head import TERMINAL
+from durable.runtime.application import Application
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools.utilities.typing import LambdaContext
+
+
+@entry
+def handler(application: Application, event: Any, context: LambdaContext) -> Answer:
+    """Send the continuation that rolls back, or the event, for each record that the stream's filter let through."""
+
+    def relay(record: Record) -> bool:
+        change = parsing.change(record)
+        of = (change.execution_id, change.revision, change.workflow, change.version)
+        if change.status in TERMINAL:
+            application.relay.tell(*of, change.status)
+        else:
+            application.relay.relay(*of)
+        return True
+
+    return changes(event, relay)

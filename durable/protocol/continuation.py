@@ -1,0 +1,71 @@
+"""The continuation: the message that brings an execution back. One kind, sent by everybody (protocol rule 1)."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import Struct
+
+from durable.errors import DurableError
+from durable.protocol.head import Head
+
+FORMAT = 1
+
+
+class UnreadableMessage(DurableError):
+    """A message that no code here can read; it goes to the rejected messages with this reason, and nothing is lost."""
+
+
+class Continuation(msgspec.Struct, frozen=True, kw_only=True):
+    """Go on with this execution from this revision. What else it says are hints from the head, which never decide."""
+
+    format: int = FORMAT
+    execution: str
+    revision: int
+    workflow: str
+    version: int
+    phase: str = "forward"
+
+    def encode(self) -> str:
+        """The message's body."""
+        return msgspec.json.encode(self).decode()
+
+
+class Delivery(Struct, frozen=True):
+    """One delivery of a continuation: what it says, and the message's identity and receipt."""
+
+    continuation: Continuation
+    message_id: str
+    receipt: str
+    received: int  # milliseconds since the epoch
+
+
+def continuation_of(head: Head) -> Continuation:
+    """A continuation of the current revision."""
+    return Continuation(
+        execution=head.execution_id,
+        revision=head.revision,
+        workflow=head.workflow,
+        version=head.version,
+        phase=head.phase,
+    )
+
+
+def read(body: str) -> Continuation:
+    """The continuation that a message holds; raises UnreadableMessage that says what is wrong with it."""
+    try:
+        written = msgspec.json.decode(body, type=_Format).format
+    except msgspec.MsgspecError as error:
+        raise UnreadableMessage(f"not a continuation: {error}") from error
+    if written != FORMAT:
+        raise UnreadableMessage(
+            f"a continuation of format {written}; this deployment reads format {FORMAT}. "
+            "Deploy the version that wrote it, then send the message again."
+        )
+    try:
+        return msgspec.json.decode(body, type=Continuation)
+    except msgspec.MsgspecError as error:
+        raise UnreadableMessage(f"a continuation that lacks something: {error}") from error
+
+
+class _Format(msgspec.Struct):
+    format: int

@@ -1,0 +1,179 @@
+"""The client: starts executions and finds them again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, overload
+
+from msgspec.structs import replace
+
+from durable import codec
+from durable.api.workflow import NO_INPUT, Workflow
+from durable.codec import MAX_VALUE
+from durable.engine.entries import Entry, EntryKind, elsewhere, pack, with_value
+from durable.errors import AlreadyStarted, CodecError, ExecutionBusy, ExecutionNotFound, InvalidInput, InvalidName
+from durable.protocol import writes
+from durable.protocol.continuation import continuation_of
+from durable.protocol.head import Head, Status, list_key, shard
+from durable.protocol.updates import Segment
+from durable.runtime.client.execution import Execution
+from durable.runtime.ports import Ports
+from durable.runtime.registry import Registry
+from durable.runtime.storage.purge import purge
+from durable.runtime.storage.sizes import HEAD_LIMIT, head_size
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    I = TypeVar("I")
+    O = TypeVar("O")
+    W = TypeVar("W")
+
+ID = re.compile(r"[0-9a-zA-Z_.:-]{1,100}")
+
+
+class Client:
+    """Starts executions and finds them again. Raises StoreError when the table or the queue can't be reached."""
+
+    def __init__(self, ports: Ports, registry: Registry, *, stable: bool = False) -> None:
+        """`stable`: the identities that `ports.nonces` makes come again when a step is repeated (S11)."""
+        self._ports = ports
+        self._registry = registry
+        self._stable = stable
+
+    @overload
+    def start(self, workflow: Workflow[None, O, W], *, execution_id: str | None = None) -> Execution[O, W]: ...
+    @overload
+    def start(self, workflow: Workflow[I, O, W], input: I, *, execution_id: str | None = None) -> Execution[O, W]: ...
+    def start(
+        self, workflow: Workflow[Any, Any, Any], input: Any = NO_INPUT, *, execution_id: str | None = None
+    ) -> Any:
+        """Start an execution; with an id, a repeated start with the same input returns the one that exists (E2).
+
+        Without input it gets the default of its workflow's parameter, as it is now. An id is 1 to 100 characters of
+        `[0-9a-zA-Z_.:-]`. Raises InvalidInput that names the field, InvalidName, AlreadyStarted when the id was started
+        with something else.
+        """
+        given = input_for(workflow, input, checked_input)
+        return self._start(workflow, given, checked_id(self._ports.nonces() if execution_id is None else execution_id))
+
+    def start_named(
+        self, name: str, data: object, *, execution_id: str, version: int | None = None
+    ) -> Execution[Any, Any]:
+        """Start by name, from plain JSON, as messages and HTTP requests do; None is a start without input.
+
+        Raises WorkflowNotFound besides what `start` raises.
+        """
+        workflow = self._registry.newest(name, version)
+        given = input_for(workflow, NO_INPUT if data is None else data, codec.accept)
+        return self._start(workflow, given, checked_id(execution_id))
+
+    @overload
+    def get(self, workflow: Workflow[Any, O, W], execution_id: str) -> Execution[O, W]: ...
+    @overload
+    def get(self, execution_id: str) -> Execution[Any, Any]: ...
+    def get(self, *given: Any, workflow: Any = None, execution_id: Any = None) -> Any:
+        """The execution of this id; raises ExecutionNotFound, also for one of another workflow than the given."""
+        if given:
+            execution_id = given[-1] if execution_id is None else execution_id
+            workflow = given[0] if given[0] is not execution_id else workflow
+        execution = self._handle(checked_id(execution_id), workflow)
+        found = execution.workflow
+        if workflow is not None and found != workflow.name:
+            raise ExecutionNotFound(f"execution '{execution_id}' is of workflow '{found}', not '{workflow.name}'")
+        return execution
+
+    # --- below -----------------------------------------------------------------------------------------------------
+
+    def _handle(self, execution_id: str, workflow: Workflow[Any, Any, Any] | None = None) -> Execution[Any, Any]:
+        return Execution(execution_id, self._ports, self._registry, workflow, stable=self._stable)
+
+    def _start(self, workflow: Workflow[Any, Any, Any], input: Any, execution_id: str) -> Execution[Any, Any]:
+        head, segment = self._new(workflow, input, execution_id)
+        existing = self._ports.store.create(head, segment)
+        if existing is not None and existing.terminal and existing.due <= self._ports.clock.now():
+            if not purge(self._ports, existing, self._ports.clock.now()):
+                raise ExecutionBusy(
+                    f"execution '{execution_id}' has expired and is being purged: start it again in a while"
+                )
+            existing = self._ports.store.create(head, segment)  # expired: as good as gone (E9)
+        if existing is None:
+            self._ports.observer.execution_started(execution_id, workflow.name)
+        elif (existing.workflow, existing.digest) != (head.workflow, head.digest):
+            raise AlreadyStarted(
+                f"execution '{execution_id}' was started before, with another "
+                + ("input" if existing.workflow == head.workflow else f"workflow, '{existing.workflow}'")
+            )
+        started = head if existing is None else existing
+        if started.revision == 0 and not started.terminal:  # whoever started it may have died before it sent
+            self._ports.queue.send(continuation_of(started))
+        return self._handle(execution_id, workflow)
+
+    def _new(self, workflow: Workflow[Any, Any, Any], input: Any, execution_id: str) -> tuple[Head, Segment | None]:
+        try:
+            stored = codec.encode(input, workflow.input_type if workflow.takes_input else None)
+            self._ports.values.checked(stored, "it")
+        except CodecError as error:
+            raise InvalidInput(
+                f"the input of workflow '{workflow.name}' can't be stored: {error}", error.path
+            ) from error
+        now = self._ports.clock.now()
+        head = Head(
+            execution_id=execution_id,
+            status=Status.PENDING,
+            workflow=workflow.name,
+            version=workflow.version,
+            created=now,
+            digest=codec.fingerprint([input]) or sha256(stored).hexdigest()[:16],
+            due=now + writes.STALE,
+            due_shard=shard(execution_id),
+            list_key=list_key(workflow.name, execution_id, is_open=True),
+            deadline=now + round(workflow.timeout * 1000) if workflow.timeout is not None else 0,
+            tail=pack([self._entry(execution_id, stored, now)]),
+        )
+        if head_size(head) <= HEAD_LIMIT:
+            return head, None
+        segment = Segment(f"history#000001#0#{now}", "", head.tail)
+        return replace(head, tail=b"", segment=segment.key, segments=1), segment
+
+    def _entry(self, execution_id: str, stored: bytes, now: int) -> Entry:
+        """The first entry of a history: the input, here or, when it is large, elsewhere (S13)."""
+        entry = Entry(path="", kind=EntryKind.INPUT, started=now, ended=now)
+        if len(stored) <= MAX_VALUE:
+            return with_value(entry, stored)
+        key = f"payload#input#{self._ports.nonces()}"
+        return elsewhere(entry, self._ports.values.keep(execution_id, key, stored))
+
+
+def input_for(workflow: Workflow[Any, Any, Any], given: Any, fit: Callable[[Any, Any], Any]) -> Any:
+    """What an execution starts with: the given input, fitted to its annotation, or the default; raises InvalidInput."""
+    if not workflow.takes_input:
+        if given is not NO_INPUT and given is not None:
+            raise InvalidInput(f"workflow '{workflow.name}' takes no input, and was given {type(given).__name__}")
+        return None
+    if given is not NO_INPUT:
+        return fit(given, workflow.input_type)
+    if workflow.default is not NO_INPUT:
+        return workflow.default  # the author's word: `order: Order = None` is one
+    try:
+        return fit(None, workflow.input_type)
+    except InvalidInput as error:
+        raise InvalidInput(
+            f"workflow '{workflow.name}' was started without input: {error}. Give it one, or give its parameter a default.",
+            error.path,
+        ) from error
+
+
+def checked_input(given: Any, annotation: Any) -> Any:
+    """The input, which must be of the annotation; raises InvalidInput."""
+    codec.check(given, annotation)
+    return given
+
+
+def checked_id(execution_id: object) -> str:
+    """An execution id; raises InvalidName."""
+    if not isinstance(execution_id, str) or not ID.fullmatch(execution_id):
+        raise InvalidName(f"an execution id is 1 to 100 characters of [0-9a-zA-Z_.:-], not {execution_id!r}")
+    return execution_id

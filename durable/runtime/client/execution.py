@@ -1,0 +1,353 @@
+"""An execution as its callers see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any, overload
+
+from durable.api.actions import ActionFunction
+from durable.api.messages import Queue as MessageQueue
+from durable.api.messages import checked_message_id, checked_queue
+from durable.api.workflow import Workflow
+from durable.engine.entries import unpack
+from durable.engine.history import History
+from durable.errors import (
+    ActionNotFound,
+    ErrorInfo,
+    ExecutionBusy,
+    ExecutionFailed,
+    ExecutionNotFound,
+    InvalidState,
+    WorkflowNotFound,
+)
+from durable.protocol import writes
+from durable.protocol.continuation import continuation_of
+from durable.protocol.head import AT_REST, ENDING, TERMINAL, Head, Status
+from durable.protocol.updates import Update
+from durable.runtime import followups
+from durable.runtime.client import actions, sending
+from durable.runtime.client.history_view import HistoryEntry, RollbackOutcome, moment, rollback_outcome, shown
+from durable.runtime.client.reading import reading
+from durable.runtime.ports import ExecutionEnded, Ports
+from durable.runtime.registry import Registry
+from durable.usercode.durations import Duration, seconds
+
+if TYPE_CHECKING:
+    from typing import Generic, ParamSpec
+
+    from typing_extensions import TypeVar
+
+    A = TypeVar("A")
+    P = ParamSpec("P")
+    B = TypeVar("B")
+    R = TypeVar("R")
+    O = TypeVar("O")
+    S = TypeVar("S", default=Any)
+    T = TypeVar("T")
+
+    class _Typed(Generic[O, S]):
+        """Generic in output and state."""
+else:
+    from types import GenericAlias
+
+    class _Typed:
+        __class_getitem__ = classmethod(GenericAlias)
+
+
+POLL = 0.2  # seconds between looks at an execution whose result is waited for; doubled up to:
+MAX_POLL = 2.0
+
+
+class Execution(_Typed["O", "S"]):
+    """One execution. Each property reads it anew, strongly consistent; ExecutionNotFound when it has gone."""
+
+    def __init__(
+        self,
+        execution_id: str,
+        ports: Ports,
+        registry: Registry,
+        workflow: Workflow[Any, Any, Any] | None = None,
+        *,
+        stable: bool = False,
+    ) -> None:
+        self.id = execution_id
+        self._ports = ports
+        self._registry = registry
+        self._known = workflow  # as its caller has it: outside Lambda there may be no registry
+        self._stable = stable  # the ids that are made for messages come again when a step is repeated (S11)
+
+    # --- what it is ------------------------------------------------------------------------------------------------
+
+    @property
+    def status(self) -> str:
+        """Where it stands (E1)."""
+        return self._head().status
+
+    @property
+    def workflow(self) -> str:
+        """The name of its workflow."""
+        return self._head().workflow
+
+    @property
+    def version(self) -> int:
+        """The version of its workflow, which it keeps (D7)."""
+        return self._head().version
+
+    @property
+    def created_at(self) -> datetime:
+        """When it was started."""
+        return moment(self._head().created)
+
+    @property
+    def ended_at(self) -> datetime | None:
+        """When it reached a terminal status."""
+        ended = self._head().ended
+        return moment(ended) if ended else None
+
+    @property
+    def output(self) -> O:
+        """What the workflow returned; raises InvalidState unless it has completed."""
+        head = self._head()
+        if head.status is not Status.COMPLETED:
+            raise InvalidState(
+                f"execution '{self.id}' is {head.status}: it has no output. Look at .status, or use .result()"
+            )
+        return self._output(head)
+
+    @property
+    def error(self) -> ErrorInfo | None:
+        """Why it failed, was cancelled, or diverged; always the original failure, never the rollback's (R11)."""
+        return self._look(lambda head: failure_of(head, history_of(self._ports, head)))
+
+    @property
+    def state(self) -> S:
+        """The durable document as last recorded (S8)."""
+        document: S = self._look(lambda head: actions.document(self._ports, head, self._factory(head)).value)
+        return document
+
+    @property
+    def history(self) -> list[HistoryEntry]:
+        """Every operation in the order of starts, then every rollback in the order in which it ran."""
+        return self._look(lambda head: shown(history_of(self._ports, head)))
+
+    @property
+    def rollback(self) -> RollbackOutcome:
+        """What became of its rollback."""
+        return self._look(lambda head: rollback_outcome(head, history_of(self._ports, head)))
+
+    def result(self, wait: Duration = 0) -> O:
+        """The output once it has completed, waited for at most `wait` (seconds or a timedelta).
+
+        Raises ExecutionFailed when it ended otherwise, ExecutionBusy when the wait is over.
+        """
+        until = self._ports.clock.now() + round(seconds(wait, "result: wait") * 1000)
+        pause = POLL
+        while True:
+            head = self._head()
+            if head.terminal:
+                return self._result(head)
+            left = (until - self._ports.clock.now()) / 1000
+            if left <= 0:
+                raise ExecutionBusy(
+                    f"execution '{self.id}' is {head.status} and has no result yet; wait longer, or ask again"
+                )
+            self._ports.clock.sleep(min(pause, left))
+            pause = min(MAX_POLL, pause * 2)
+
+    # --- actions (E8) -----------------------------------------------------------------------------------------------
+
+    @overload
+    def action(self, action: ActionFunction[S, P, A], *args: P.args, **kwargs: P.kwargs) -> A: ...
+    @overload
+    def action(self, action: str, *args: Any, **kwargs: Any) -> Any: ...
+    def action(self, action: Any, *args: Any, **kwargs: Any) -> Any:
+        """Call an action of its workflow, by itself or by name, with the state as recorded (E8).
+
+        A read-only one never waits for a running step. One that changes the state commits only while no step runs and
+        the state is as read; raises ExecutionBusy when ten seconds are over, ActionNotFound for an unknown
+        name, InvalidCall for arguments that it does not take, InvalidState when it would change an execution that has
+        ended.
+        """
+        head = self._head()
+        function = action if isinstance(action, ActionFunction) else self._action(head, action)
+        function.check(args, kwargs)
+        return actions.act(self._ports, self._head, self._factory(head), function, args, kwargs)
+
+    def action_named(self, name: str, arguments: Mapping[str, object]) -> Any:
+        """Call an action by name, with arguments by name from plain JSON, as HTTP requests do.
+
+        Raises ActionNotFound, and InvalidInput that names the argument that does not fit, besides what `action` raises.
+        """
+        head = self._head()
+        function = self._action(head, name)
+        return actions.act(self._ports, self._head, self._factory(head), function, *function.arguments(arguments))
+
+    # --- messages --------------------------------------------------------------------------------------------------
+
+    @overload
+    def send(self, queue: MessageQueue[B, R], body: B, *, wait: Duration, message_id: str | None = None) -> R: ...
+    @overload
+    def send(self, queue: MessageQueue[B, Any], body: B, *, message_id: str | None = None) -> None: ...
+    @overload
+    def send(self, queue: str, body: object, *, wait: Duration | None = None, message_id: str | None = None) -> Any: ...
+    def send(self, queue: Any, body: Any, *, wait: Duration | None = None, message_id: str | None = None) -> Any:
+        """Put a message into one of its queues; with `wait`, wait for the response of `message.complete` (Q3).
+
+        A message sent before the workflow asks for it is kept (Q2). With a `message_id` of yours a repeated send is taken
+        once. Raises InvalidInput when the body does not fit a declared Queue, InvalidState when the execution has ended
+        (Q6), ExecutionBusy when the wait is over.
+        """
+        length = None if wait is None else seconds(wait, "send: wait")
+        name = queue.name if isinstance(queue, MessageQueue) else checked_queue(queue)
+        stored = sending.encoded(self._ports, body, queue.body if isinstance(queue, MessageQueue) else None, name)
+        head = self._head()
+        identity = self._ports.nonces() if message_id is None else checked_message_id(message_id)
+        own_id = message_id is not None or self._stable
+        sending.send(self._ports, head, name, stored, identity, own_id=own_id)
+        if length is None:
+            return None
+        until = self._ports.clock.now() + round(length * 1000)
+        response = sending.response_to(self._ports, head, identity, until)
+        return sending.replied(response, queue.reply if isinstance(queue, MessageQueue) else None, identity)
+
+    # --- verbs (protocol rule 7) -----------------------------------------------------------------------------------
+
+    def cancel(self, *, rollback: bool = True) -> None:
+        """End it with the rollback of what has started, or without; the running step is settled first (R12).
+
+        Asked again, or while it is failing or rolling back, nothing more happens. Raises InvalidState when it has ended
+        otherwise.
+        """
+        head = self._change(
+            "cancel", self._cancellable, lambda seen: writes.cancel(seen, self._ports.clock.now(), rollback=rollback)
+        )
+        if head.status is Status.CANCELLING:  # by this call, or by one whose caller may have died before it sent
+            self._ports.queue.send(continuation_of(head))
+
+    def terminate(self) -> None:
+        """End it at once, with no rollback; a running step's outcome is not recorded (R12)."""
+        self._change("terminate", self._terminable, lambda seen: writes.terminate(seen, self._ports.clock.now()))
+
+    def pause(self) -> None:
+        """Let nothing more happen until `resume`; the running step is settled first (E7)."""
+        self._change("pause", self._pausable, writes.pause)
+
+    def resume(self) -> None:
+        """Go on where it was paused, or, after a deploy that mends the code, where it diverged (E7, D6)."""
+        head = self._change("resume", self._resumable, lambda seen: writes.resume(seen, self._ports.clock.now()))
+        followups.send_resumed(self._ports.queue, head, self._ports.clock.now())
+
+    # --- below -----------------------------------------------------------------------------------------------------
+
+    def _cancellable(self, head: Head) -> bool:
+        if head.status is Status.CANCELLED:
+            return False
+        self._refuse_terminal(head, "cancelled")
+        return head.status not in ENDING
+
+    def _terminable(self, head: Head) -> bool:
+        if head.status is Status.TERMINATED:
+            return False
+        self._refuse_terminal(head, "terminated")
+        return True
+
+    def _pausable(self, head: Head) -> bool:
+        if head.status is Status.PAUSED:
+            return False
+        if head.status in (*TERMINAL, *ENDING, Status.DIVERGED):
+            raise InvalidState(f"execution '{self.id}' is {head.status}: it can't be paused")
+        return True
+
+    def _resumable(self, head: Head) -> bool:
+        if head.status not in AT_REST:
+            raise InvalidState(f"execution '{self.id}' is {head.status}: only a paused or diverged one can be resumed")
+        return True
+
+    def _refuse_terminal(self, head: Head, verb: str) -> None:
+        if head.terminal:
+            raise InvalidState(f"execution '{self.id}' is {head.status}: it can't be {verb}")
+
+    def _change(self, verb: str, applies: Callable[[Head], bool], make: Callable[[Head], Update]) -> Head:
+        """Write a verb, and read again whenever something changed in between; the head after it, or as it may stay."""
+        refused_at = -1
+        for _ in range(20):
+            seen = self._head()
+            if refused_at >= 0 and seen.revision > refused_at and verb == "resume" and seen.status not in AT_REST:
+                return seen  # resumed: by this call, whose answer was lost, or by another
+            if not applies(seen):
+                return seen
+            answer = self._ports.store.update(make(seen))
+            if isinstance(answer, Head):
+                if answer.terminal:
+                    self._ports.observer.execution_ended(ExecutionEnded.of(answer, "none"))
+                if verb != "pause":  # which may be over before the wait is
+                    followups.forget(self._ports.queue, seen, self._ports.clock.now())
+                return answer
+            refused_at = seen.revision
+        raise ExecutionBusy(f"execution '{self.id}' changed faster than it could be told to {verb}; try again")
+
+    def _head(self) -> Head:
+        head = self._ports.store.read(self.id)
+        if head is None or (head.terminal and head.due <= self._ports.clock.now()):
+            raise ExecutionNotFound(f"there is no execution '{self.id}', or it has expired")
+        return head
+
+    def _look(self, look: Callable[[Head], T]) -> T:
+        return reading(self._ports.store, self._head(), look)
+
+    def _output(self, head: Head) -> O:
+        history = history_of(self._ports, head)
+        workflow = self._code(head)
+        annotation = workflow.output_type if workflow is not None else Any
+        recorded: Any = history.value(history.output, annotation) if history.output is not None else None
+        output: O = recorded
+        return output
+
+    def _factory(self, head: Head) -> Callable[[], Any] | None:
+        workflow = self._code(head)
+        return workflow.state if workflow is not None else None
+
+    def _action(self, head: Head, name: str) -> ActionFunction[Any, Any, Any]:
+        workflow = self._code(head)
+        if workflow is None:
+            raise WorkflowNotFound(
+                f"workflow '{head.workflow}' version {head.version} is not here, and with it its actions: get the execution "
+                "with its workflow, client.get(workflow, id)"
+            )
+        if name not in workflow.actions:
+            known = ", ".join(sorted(workflow.actions)) or "none"
+            raise ActionNotFound(f"workflow '{head.workflow}' has no action '{name}'; it has: {known}")
+        return workflow.actions[name]
+
+    def _code(self, head: Head) -> Workflow[Any, Any, Any] | None:
+        return self._registry.find(head.workflow, head.version) or self._known
+
+    def _result(self, head: Head) -> O:
+        if head.status is Status.COMPLETED:
+            return self._output(head)
+        known = failure_of(head, history_of(self._ports, head))
+        error = known or ErrorInfo(head.status.capitalize(), f"the execution was {head.status}")
+        raise ExecutionFailed(f"execution '{self.id}' {head.status}: {error}", error)
+
+    def __repr__(self) -> str:
+        return f"<execution {self.id}>"
+
+
+def history_of(ports: Ports, head: Head) -> History:
+    """The whole history of a head: to be looked at by `reading` while the execution may go on."""
+    sealed = ports.store.segments(head, 0) if head.segment else []
+    entries = [*(entry for segment in sealed for entry in unpack(segment.entries)), *unpack(head.tail)]
+    return History(entries, partial(ports.values.kept, head.execution_id))
+
+
+def failure_of(head: Head, history: History) -> ErrorInfo | None:
+    """Why an execution failed, was cancelled, or diverged; None when it did not."""
+    if head.status is Status.DIVERGED:
+        entry = history.divergence
+    elif head.status in (*ENDING, Status.FAILED, Status.CANCELLED):
+        entry = history.cause
+    else:
+        return None
+    return entry.error.info() if entry is not None and entry.error is not None else None

@@ -1,0 +1,105 @@
+"""Sending to an execution: the message is kept with it, in order, from the moment the execution exists (Q2)."""
+
+from __future__ import annotations
+
+import msgspec
+
+from durable import codec
+from durable.api.messages import Reply, Sent, fitted, reply_key
+from durable.engine.entries import NOTHING
+from durable.errors import CodecError, ExecutionBusy, ExecutionNotFound, InvalidInput, InvalidState
+from durable.protocol import writes
+from durable.protocol.continuation import continuation_of
+from durable.protocol.head import AT_REST, Head
+from durable.protocol.updates import Put, Refused
+from durable.runtime.ports import Ports
+from durable.runtime.storage.values import INLINE
+
+TRIES = 20  # sends that meet each other
+
+
+def send(ports: Ports, head: Head, name: str, body: bytes, message_id: str, *, own_id: bool) -> None:
+    """Put a message into an execution's queue and wake it (protocol rule 7); the same id again is taken once.
+
+    Raises InvalidState for an execution that has ended (Q6).
+    """
+    seen: Head | None = head
+    inline, kept = msgspec.Raw(body[1:]), ""
+    if len(body) > INLINE:
+        inline, kept = NOTHING, ports.values.keep(head.execution_id, f"payload#message#{ports.nonces()}", body)
+    for _ in range(TRIES):
+        if seen is None:
+            raise ExecutionNotFound(f"there is no execution '{head.execution_id}'")
+        if seen.terminal:
+            if own_id and ports.store.find(head.execution_id, f"sent#{message_id}") is not None:
+                return  # it was sent before the end, and may have been answered
+            raise InvalidState(f"execution '{seen.execution_id}' is {seen.status}: it takes no messages any more")
+        now = ports.clock.now()
+        sent = Sent(id=message_id, queue=name, number=seen.inbox + 1, body=inline, kept=kept, sent=now)
+        puts = [Put(sent.key, msgspec.json.encode(sent), new=True)]
+        if own_id:
+            puts.append(Put(f"sent#{message_id}", b"1", new=True))
+        answer = ports.store.together(writes.send(seen, now), puts)
+        if isinstance(answer, Head):
+            if answer.status not in AT_REST:
+                ports.queue.send(continuation_of(answer))
+            return
+        if isinstance(answer, Refused):
+            seen = answer.head
+        elif own_id and ports.store.find(head.execution_id, f"sent#{message_id}") is not None:
+            return  # it was sent before
+        else:
+            seen = ports.store.read(head.execution_id)
+    raise ExecutionBusy(f"execution '{head.execution_id}' gets messages faster than this one could be sent; try again")
+
+
+def encoded(ports: Ports, body: object, annotation: object, name: str) -> bytes:
+    """A message's body for storage; raises InvalidInput that names the field when it does not fit a declared queue."""
+    try:
+        if annotation is not None:
+            codec.check(body, annotation)
+    except InvalidInput as error:
+        raise InvalidInput(f"the message to queue '{name}' does not fit: {error}", error.path) from error
+    try:
+        stored = ports.values.checked(codec.encode(body), "it")
+    except CodecError as error:
+        raise InvalidInput(f"the message to queue '{name}' can't be stored: {error}", error.path) from error
+    return stored
+
+
+def response_to(ports: Ports, head: Head, message_id: str, until: int) -> bytes:
+    """The response to a message, waited for.
+
+    Raises ExecutionBusy when there is none in time, InvalidState when the execution has ended without one.
+    """
+    pause = 0.1
+    ended = ""
+    while True:
+        response = ports.store.find(head.execution_id, reply_key(message_id))
+        if response is not None:
+            reply = msgspec.json.decode(response, type=Reply)
+            return ports.values.kept(head.execution_id, reply.kept) if reply.kept else codec.TAGGED + bytes(reply.body)
+        if ended:
+            raise InvalidState(
+                f"execution '{head.execution_id}' {ended}: message '{message_id}' gets no response any more"
+            )
+        now = ports.store.read(head.execution_id)
+        if now is None or now.terminal:
+            ended = "has gone" if now is None else f"is {now.status}"
+            continue  # it may have answered just before
+        left = (until - ports.clock.now()) / 1000
+        if left <= 0:
+            raise ExecutionBusy(f"execution '{head.execution_id}' has not answered message '{message_id}' in time")
+        ports.clock.sleep(min(pause, left))
+        pause = min(2.0, pause * 2)
+
+
+def replied(response: bytes, annotation: object, message_id: str) -> object:
+    """A response as the type that the queue declares; raises InvalidInput that names the field when it does not fit."""
+    value = codec.decode(response)
+    if annotation is None:
+        return value
+    try:
+        return fitted(value, annotation)
+    except InvalidInput as error:
+        raise InvalidInput(f"the response to message '{message_id}' does not fit: {error}", error.path) from error

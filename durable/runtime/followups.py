@@ -1,0 +1,55 @@
+"""What brings an execution back after a checkpoint: derived from the head that was committed, and from nothing else (E5)."""
+
+from __future__ import annotations
+
+import logging
+
+from durable.engine.entries import FOREVER
+from durable.errors import DurableError, StoreError
+from durable.protocol.continuation import continuation_of
+from durable.protocol.head import AT_REST, Head, Status
+from durable.runtime.ports import Queue
+
+logger = logging.getLogger("durable.runtime")
+
+FAR = 15 * 60_000  # a continuation that comes later than this is not in the queue yet, but with a scheduler
+
+
+class LostExecution(DurableError):
+    """An invocation was about to end with nothing to bring its execution back: a fault of this library (E5)."""
+
+
+def send_for(queue: Queue, head: Head, now: int) -> None:
+    """Send what the head needs to come back; raises StoreError, and LostExecution when the lease was not given back.
+
+    A failing execution is brought back by the table's stream (R3), one at rest by whoever resumes it.
+    """
+    if head.terminal or head.status in AT_REST:
+        return
+    if head.lease:
+        raise LostExecution(
+            f"execution '{head.execution_id}' is {head.status} and still leased at the end of an invocation"
+        )
+    if head.status is Status.FAILING or head.wake == FOREVER:
+        return
+    queue.send(continuation_of(head), delay=max(0, head.wake - now) / 1000)
+
+
+def forget(queue: Queue, head: Head, now: int) -> None:
+    """Take back the continuation that was to end a long wait of this head, which something else has ended.
+
+    Best effort: what is left behind comes in its time, finds that the execution has moved on, and is deleted.
+    """
+    if head.wake == FOREVER or head.wake - now <= FAR:
+        return
+    try:
+        queue.forget(continuation_of(head))
+    except StoreError as error:
+        logger.warning("a schedule is left behind: %s", error, extra={"execution": head.execution_id})
+
+
+def send_resumed(queue: Queue, head: Head, now: int) -> None:
+    """Send what a resumed execution needs; a failing one gets a continuation too, for its stream record may be long past."""
+    if head.wake == FOREVER and head.parked(now):
+        return
+    queue.send(continuation_of(head), delay=max(0, head.wake - now) / 1000 if head.parked(now) else 0)

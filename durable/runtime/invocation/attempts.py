@@ -1,0 +1,157 @@
+"""One attempt of a body: runs it and says what is to be recorded. The same for steps and rollbacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from durable import codec
+from durable.api.document import Document
+from durable.api.log import ExecutionLog
+from durable.api.retry import Retry
+from durable.api.step import Access
+from durable.errors import CodecError, DurableError, ErrorInfo, Kind
+from durable.protocol.updates import Put
+from durable.runtime.invocation.services import Reach
+from durable.runtime.invocation.threads import Body, Raised, Returned, TimedOut
+from durable.runtime.ports import Values
+from durable.runtime.storage.lease import WriteRefused
+from durable.usercode.failures import decisive, described, kind_of
+from durable.usercode.signatures import check_call
+
+
+class Completed(Struct, frozen=True):
+    """The body returned a value that can be stored."""
+
+    value: bytes
+    state: bytes
+    writes: Sequence[Put] = ()  # to be committed with the record, or not at all (S10)
+    foreign: Sequence[Mapping[str, Any]] = ()
+    running: bool = False
+
+
+class Retrying(Struct, frozen=True):
+    """The attempt failed, and another follows after `wait` seconds. `running`: its body has not ended (S4)."""
+
+    error: ErrorInfo
+    wait: float
+    state: bytes
+    running: bool = False
+
+
+class FailedForGood(Struct, frozen=True):
+    """The attempt failed, and no other follows. `running`: the body has not ended, so this process must (S4)."""
+
+    kind: Kind
+    error: ErrorInfo
+    state: bytes
+    running: bool = False
+
+
+Result = Completed | Retrying | FailedForGood
+
+
+class AttemptTimeout(DurableError):
+    """The error that an attempt which ran out of time is recorded with."""
+
+
+class Attempt(Struct, frozen=True):
+    """What is to run, as which attempt, and how its failure is judged."""
+
+    what: str  # "step 'charge'", for messages
+    seed: str  # of the backoff's jitter
+    function: Callable[..., Any]
+    subject: str  # Step or Undo, for messages
+    arguments: Sequence[Any]
+    annotation: Any  # of the result; None: the result is not kept
+    number: int  # from 1
+    retry: Retry
+    limit: float  # seconds
+    cut: bool  # the limit is the invocation's, and shorter than elsewhere
+    values: Values
+
+    def run(
+        self,
+        make: Callable[[Access], object],
+        document: Document,
+        scratch: dict[str, Any],
+        log: ExecutionLog,
+        reach: Reach,
+    ) -> Result:
+        """Run the body; never raises what the body raises."""
+        import time
+
+        started = time.monotonic()
+        access = Access(document, scratch, log, lambda: max(0.0, self.limit - (time.monotonic() - started)), reach)
+        try:
+            subject = make(access)
+            check_call(self.function, self.subject, self.arguments, self.what)
+            outcome = Body(self.function, subject, self.arguments).run(self.limit)
+        except DurableError as refusal:
+            outcome = Raised(refusal)
+        finally:
+            access.open = False
+            reach.close(self.what)
+        match outcome:
+            case Returned(value):
+                return self._returned(value, document, reach)
+            case Raised(error):
+                return self._raised(error, document)
+            case TimedOut(running):
+                return self._timed_out(document, running=running)
+
+    def refused(self, error: WriteRefused, state: bytes) -> Result:
+        """What becomes of an attempt whose own writes were refused: it has failed, and may be retried (S10)."""
+        return self._again(described(error), state)
+
+    def _returned(self, value: Any, document: Document, reach: Reach) -> Result:
+        try:
+            stored = b"" if self.annotation is None else codec.encode(value, self.annotation)
+            self.values.checked(stored, f"the result of {self.what}")
+        except CodecError as error:
+            return FailedForGood("critical", described(error), self._state(document))
+        try:
+            return Completed(stored, self._changes(document), reach.writes, reach.foreign)
+        except CodecError as error:
+            return FailedForGood("critical", described(error), b"")
+
+    def _raised(self, error: BaseException, document: Document) -> Result:
+        error = decisive(error)
+        kind = kind_of(error)
+        info = described(error)
+        state = self._state(document)
+        if kind is not None:
+            return FailedForGood(kind, info, state)
+        return self._again(info, state)
+
+    def _timed_out(self, document: Document, *, running: bool) -> Result:
+        info = described(
+            AttemptTimeout(f"{self.what} ran longer than its {self.limit:.3g} seconds (attempt {self.number})")
+        )
+        state = b"" if running else self._state(document)
+        if self.cut:  # not its fault (S4): again, where it has all its time
+            return Retrying(info, 0.0, state, running)
+        if not self.retry.on_timeout:
+            return FailedForGood("timeout", info, state, running)
+        return self._again(info, state, kind="timeout", running=running)
+
+    def _again(self, info: ErrorInfo, state: bytes, kind: Kind = "exhausted", *, running: bool = False) -> Result:
+        if self.number >= self.retry.attempts:
+            return FailedForGood(kind, info, state, running)
+        try:
+            wait = self.retry.wait(self.number, info, self.seed)
+        except Exception as error:  # the user's `delay` (S1)
+            return FailedForGood("critical", described(error), state, running)
+        return Retrying(info, wait, state, running)
+
+    def _changes(self, document: Document) -> bytes:
+        return self.values.checked(document.changes(), "the state")
+
+    def _state(self, document: Document) -> bytes:
+        """What a failed attempt left of the document: it stays (S8); what can't be stored is left out."""
+        try:
+            return self._changes(document)
+        except CodecError:
+            return b""

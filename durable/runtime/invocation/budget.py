@@ -1,0 +1,75 @@
+"""How much one invocation may do (D1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from durable.engine.replay import Drift
+from durable.runtime.invocation.threads import GRACE
+
+ENOUGH = 0.5  # of a whole invocation: with so much left, a further body without a timeout of its own may start
+WHOLE = 0.9  # of an invocation: as good as all of it
+LEASE_MARGIN = 10.0  # seconds that a lease outlives its invocation: the clocks of two processes differ by less
+RECORDING_MARGIN = 1.0  # seconds kept at the end of an invocation, to record an outcome and send the continuation
+
+
+class Settings(Struct, frozen=True):
+    """How a deployment runs executions."""
+
+    steps: int = 1  # bodies an invocation
+    seconds: float | None = None  # no new body after so long; None: no bound of its own
+    inline_wait: float = 1.0  # a retry's backoff up to this is waited in place (S2)
+    drift: Drift = "off"  # compare arguments with the recorded ones: off, warn or error (D6)
+
+
+class Budget:
+    """What is left of one invocation; `fullest` is what an invocation has when it is all for one execution."""
+
+    def __init__(self, settings: Settings, remaining: Callable[[], float], fullest: float) -> None:
+        self._steps = settings.steps
+        self._remaining = remaining
+        self._whole = remaining()
+        self._fresh = self._whole >= WHOLE * fullest
+        self._most = max(0.0, fullest - RECORDING_MARGIN - GRACE)
+        self._seconds = settings.seconds
+        self.inline_wait = settings.inline_wait
+        self.done = 0  # bodies that have ended
+
+    def usable(self) -> float:
+        """Seconds that a body may still take, so that it can be stopped and recorded before the deadline."""
+        return max(0.0, self._remaining() - RECORDING_MARGIN - GRACE)
+
+    def spent(self) -> bool:
+        """Whether no further body may start here."""
+        if self.done >= self._steps:
+            return True
+        return self._seconds is not None and self._whole - self._remaining() >= self._seconds
+
+    def allows(self, timeout: float | None, *, once: bool = False) -> bool:
+        """Whether a body may start here: only with the time that it may need, or would get in an invocation of its own.
+
+        `once`: it may not be repeated, so it gets nothing less than all of it. The first body of a fresh invocation may
+        always start, however long the replay took: it will have no more time elsewhere.
+        """
+        if not self.done and self._fresh:
+            return True
+        return not (self.done and self.spent()) and self.usable() >= self._needed(timeout, WHOLE if once else ENOUGH)
+
+    def cuts(self, timeout: float | None) -> bool:
+        """Whether an attempt that starts now gets less time than it would elsewhere: it is not to blame when that is over."""
+        return self.usable() < self._needed(timeout, WHOLE) and not (self._fresh and not self.done)
+
+    def _needed(self, timeout: float | None, share: float) -> float:
+        most = share * self._most
+        return most if timeout is None else min(timeout, most)
+
+    def limit(self, timeout: float | None) -> float:
+        """Seconds that the next attempt gets."""
+        usable = self.usable()
+        return usable if timeout is None else min(timeout, usable)
+
+    def can_wait(self, seconds: float, timeout: float | None) -> bool:
+        """Whether a wait is short enough to be made in place, and leaves the next attempt the time that it may need."""
+        return seconds <= self.inline_wait and self.usable() - seconds >= self._needed(timeout, WHOLE)

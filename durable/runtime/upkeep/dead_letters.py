@@ -1,0 +1,119 @@
+"""Dead letters: continuations that were received again and again, and never dealt with (protocol rule 11).
+
+They prove nothing by themselves: throttling, a broken deploy and a missing permission burn receives too. So they are
+counted, and the execution gets another chance, until it is plain that every attempt takes its process down.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from durable.engine.entries import Entry, EntryKind, EntryStatus, ErrorRecord, pack, unpack
+from durable.errors import ErrorInfo, StoreError
+from durable.protocol import writes
+from durable.protocol.continuation import Delivery, continuation_of
+from durable.protocol.delivery import Action, Verdict, rule
+from durable.protocol.head import ENDING, Head, Status
+from durable.protocol.updates import Refused, Update
+from durable.runtime.client.execution import history_of
+from durable.runtime.client.reading import reading
+from durable.runtime.invocation import records
+from durable.runtime.invocation.executor import fields
+from durable.runtime.invocation.rollback import cancellation
+from durable.runtime.ports import ExecutionEnded, Ports
+from durable.runtime.registry import Registry
+
+logger = logging.getLogger("durable.runtime")
+
+DELAY = 60.0  # seconds before the next try
+CRASHES = 2  # dead letters that fail an execution which was claimed and never came to a checkpoint
+LETTERS = 4  # dead letters that fail one of which nothing is known
+POISONED = ErrorInfo(
+    "DeadLettered",
+    "its continuation was received until the queue gave up, again and again: each invocation died, or none could start. "
+    "The function's logs have the reason",
+)
+
+
+class DeadLetters:
+    """Deals with dead letters."""
+
+    def __init__(self, ports: Ports, registry: Registry) -> None:
+        self._ports = ports
+        self._registry = registry
+
+    def bury(self, delivery: Delivery) -> Verdict:
+        """What becomes of a dead letter; a fault of the machinery returns it."""
+        try:
+            return self._bury(delivery)
+        except StoreError as error:
+            logger.warning("a dead letter is left after a fault of the machinery: %s", error, extra=fields(delivery))
+            return Verdict.RETURN
+
+    def _bury(self, delivery: Delivery) -> Verdict:
+        head = self._ports.store.read(delivery.continuation.execution)
+        for _ in range(5):
+            now = self._ports.clock.now()
+            ruling = rule(head, delivery, now)
+            if head is None or ruling.action is Action.DELETE:
+                return Verdict.DELETE
+            if ruling.action is Action.HOLD and head.held(now):
+                self._ports.queue.hold(delivery.receipt, max(0, ruling.until - now) / 1000)
+                return Verdict.RETURN
+            if ruling.action is Action.RESEND:
+                self._send(head, now)
+                return Verdict.DELETE
+            answer = self._ports.store.update(self._decide(head, delivery, ruling.action, now))
+            if not isinstance(answer, Refused):
+                self._tell(head, answer, delivery)
+                return Verdict.DELETE
+            head = answer.head
+        return Verdict.RETURN
+
+    def _decide(self, head: Head, delivery: Delivery, action: Action, now: int) -> Update:
+        known = self._registry.find(head.workflow, head.version) is not None
+        if action is Action.HOLD or not known:  # it merely waits, or this deployment can't know: nothing is counted
+            return writes.bury(head, delivery.message_id, None, head.status, now, counted=False)
+        dead = head.dead + 1
+        if dead < (CRASHES if head.unaccounted else LETTERS):
+            return writes.bury(head, delivery.message_id, None, head.status, now, counted=True)
+        if head.status in ENDING:
+            end = self._end(head)
+            entry = Entry(
+                path="",
+                kind=EntryKind.ROLLBACK,
+                status=EntryStatus.FAILED,
+                failure="exhausted",
+                error=ErrorRecord.of(POISONED),
+                started=now,
+                ended=now,
+            )
+        else:
+            end = Status.FAILING
+            entry = records.ending(EntryKind.CAUSE, POISONED, now)
+        entries = [entry]
+        if head.status is Status.CANCELLING:
+            entries.append(cancellation(now))
+        tail = pack([*unpack(head.tail), *entries])
+        return writes.bury(head, delivery.message_id, tail, end, now, counted=True)
+
+    def _end(self, head: Head) -> Status:
+        """How an execution ends whose rollback can't be finished: as its cause says."""
+        cause = reading(self._ports.store, head, lambda seen: history_of(self._ports, seen)).cause
+        cancelled = head.status is Status.CANCELLING or (cause is not None and cause.path == records.CANCELLATION)
+        return Status.CANCELLED if cancelled else Status.FAILED
+
+    def _tell(self, before: Head, head: Head, delivery: Delivery) -> None:
+        ends = head.status is not before.status
+        self._ports.observer.noticed("dead_letter", head.execution_id, head.workflow)
+        if head.terminal:
+            self._ports.observer.execution_ended(ExecutionEnded.of(head, "failed"))
+        elif not ends:  # what has just begun to fail is sent by the trigger of its rollback
+            self._send(head, self._ports.clock.now())
+        dead = before.dead + 1 if ends else head.dead
+        level = logging.ERROR if dead else logging.INFO
+        logger.log(level, "dead letter (%d in a row): the execution is %s", dead, head.status, extra=fields(delivery))
+
+    def _send(self, head: Head, now: int) -> None:
+        delay = max(0, head.wake - now) / 1000 if head.parked(now) else DELAY
+        self._ports.queue.send(continuation_of(head), delay=delay)
