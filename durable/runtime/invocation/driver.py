@@ -15,6 +15,7 @@ from durable.engine.entries import Entry, EntryKind, EntryStatus
 from durable.engine.interrupts import Suspended
 from durable.engine.paths import leaf
 from durable.errors import ErrorInfo
+from durable.protocol.checkpoint import Checkpoint, Continue, End, GiveBack, Next, Park
 from durable.protocol.head import Head, Status
 from durable.protocol.updates import Put
 from durable.runtime.invocation import records
@@ -22,16 +23,16 @@ from durable.runtime.invocation.attempts import Completed, Retrying
 from durable.runtime.invocation.budget import Budget
 from durable.runtime.invocation.runner import Runner, Subject, Task
 from durable.runtime.ports import Ports
-from durable.runtime.storage.lease import Claimed, Wanted, WriteRefused
+from durable.runtime.storage.lease import Lease, WriteRefused
 
 
 class ForwardDriver:
     """Runs the steps of one invocation; `last` is what remains to be recorded when the user's code has been left."""
 
     def __init__(
-        self, claimed: Claimed, workflow: Workflow[Any, Any, Any], budget: Budget, ports: Ports, runner: Runner
+        self, claimed: Lease, workflow: Workflow[Any, Any, Any], budget: Budget, ports: Ports, runner: Runner
     ) -> None:
-        self.last: Wanted | None = None  # None: nothing, a verb has taken the lease back
+        self.last: Checkpoint | None = None  # None: nothing, a verb has taken the lease back
         self._claimed = claimed
         self._workflow = workflow
         self._budget = budget
@@ -58,7 +59,7 @@ class ForwardDriver:
         self._expire([entry] if self._crashed else [])
         if not self._budget.allows(call.timeout, once=call.at_most_once):
             # Recorded as reached and not as started: what the code has logged on its way here is not written again.
-            self._leave(Status.RUNNING, [entry if self._crashed else reached])
+            self._leave(GiveBack(), [entry if self._crashed else reached])
         if self._claimed.pressing:
             self._record()
         task = _task(call, self._claimed.head)
@@ -76,11 +77,11 @@ class ForwardDriver:
             entry = known
             if not isinstance(result, Retrying):
                 if self._budget.spent():
-                    self._leave(Status.RUNNING, [entry], result.state, ran=True)
+                    self._leave(GiveBack(), [entry], result.state, ran=True)
                 self._record([entry], result.state, ran=True)
                 return entry
             if not self._budget.can_wait(result.wait, call.timeout):
-                self._leave(Status.WAITING, [entry], result.state, wake=self._no_later(entry.until), ran=True)
+                self._leave(Park(self._no_later(entry.until)), [entry], result.state, ran=True)
             self._record([entry], result.state, ran=True)
             self._ports.clock.sleep(result.wait)
 
@@ -98,7 +99,7 @@ class ForwardDriver:
         """Suspend until then, or until a message or the execution's own deadline comes."""
         self._expire([])
         entries = [entry] if entry else []
-        self._leave(Status.WAITING, entries, wake=self._no_later(until), inbox=self._claimed.head.inbox)
+        self._leave(Park(self._no_later(until), self._claimed.head.inbox), entries)
 
     def messages(self, queues: Sequence[str] | None, count: int) -> Sequence[Sent]:
         """Messages that wait."""
@@ -130,7 +131,7 @@ class ForwardDriver:
     def _or_leave(self, entry: Entry) -> Entry:
         """Go on after what has been recorded, or suspend where this invocation may do no more."""
         if self._budget.spent():
-            self._leave(Status.RUNNING)
+            self._leave(GiveBack())
         return entry
 
     def _no_later(self, moment: int) -> int:
@@ -146,7 +147,7 @@ class ForwardDriver:
             error = ErrorInfo(
                 "ExecutionTimedOut", f"the execution took longer than its timeout, {self._workflow.timeout:g} s"
             )
-            self._leave(Status.FAILING, [*entries, records.ending(EntryKind.CAUSE, error, now)])
+            self._leave(End(Status.FAILING), [*entries, records.ending(EntryKind.CAUSE, error, now)])
 
     def _record(
         self,
@@ -159,31 +160,22 @@ class ForwardDriver:
         foreign: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         """Checkpoint and go on; where a verb came in, the lease is given back instead: suspend."""
-        wanted = Wanted(
-            entries, Status.RUNNING, keep=True, state=state, mark=mark, ran=ran, writes=writes, foreign=foreign
-        )
+        wanted = Checkpoint(entries, Continue(), state=state, mark=mark, ran=ran, writes=writes, foreign=foreign)
         head = self._claimed.checkpoint(wanted)
         self._crashed = False  # it is accounted for
         self._runner.told()
         if head.status is Status.RUNNING:
             return
         if head.lease:  # the verb came after the write, whose answer was lost
-            self._claimed.checkpoint(Wanted((), Status.RUNNING))
+            self._claimed.checkpoint(Checkpoint((), GiveBack()))
         self.last = None
         raise Suspended
 
     def _leave(
-        self,
-        status: Status,
-        entries: Sequence[Entry] = (),
-        state: bytes = b"",
-        *,
-        wake: int = 0,
-        inbox: int | None = None,
-        ran: bool = False,
+        self, following: Next, entries: Sequence[Entry] = (), state: bytes = b"", *, ran: bool = False
     ) -> NoReturn:
         """Suspend; it is recorded once the user's code has been left."""
-        self.last = Wanted(entries, status, wake=wake, inbox=inbox, state=state, ran=ran)
+        self.last = Checkpoint(entries, following, state=state, ran=ran)
         raise Suspended
 
     def _end_process(self, entry: Entry) -> NoReturn:

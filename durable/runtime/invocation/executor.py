@@ -18,6 +18,7 @@ from durable.engine.interrupts import Diverged, Fault, Interrupt, LeaseLost, Sus
 from durable.engine.replay import Drift, Replay, Scope
 from durable.errors import CodecError, StoreError, SuspensionSwallowed
 from durable.protocol import writes
+from durable.protocol.checkpoint import Checkpoint, End, GiveBack
 from durable.protocol.continuation import Delivery, continuation_of
 from durable.protocol.delivery import Action, Ruling, Verdict, rule
 from durable.protocol.head import AT_REST, Head, Status
@@ -30,7 +31,7 @@ from durable.runtime.invocation.runner import Runner
 from durable.runtime.ports import ExecutionEnded, Ports
 from durable.runtime.registry import Registry
 from durable.runtime.storage.cache import SegmentCache, VarsCache
-from durable.runtime.storage.lease import Claimed, InboxChanged, Wanted
+from durable.runtime.storage.lease import InboxChanged, Lease
 
 logger = logging.getLogger("durable.runtime")
 
@@ -118,14 +119,14 @@ class Executor:
         if workflow is None:  # the message's hint was of an earlier execution of this id
             self._notice("unknown_workflow", delivery)
             return Verdict.RETURN
-        claimed = Claimed(self._ports, self._segments, head)
+        claimed = Lease(self._ports, self._segments, head)
         self._fullest = max(self._fullest, remaining())
         budget = Budget(self._settings, remaining, self._fullest)
         scratch = self._vars.of(head.execution_id)
         runner = Runner(claimed, workflow, budget, self._ports, self._registry, scratch)
         if phase != head.phase or head.status in AT_REST:
             # A verb came in before the claim's answer: give the lease back, for the claim was not made for this.
-            claimed.checkpoint(Wanted((), Status.RUNNING))
+            claimed.checkpoint(Checkpoint((), GiveBack()))
         elif phase == "rollback":
             Rollback(claimed, workflow, budget, self._ports, runner, self._drift(workflow)).run()
         else:
@@ -139,7 +140,7 @@ class Executor:
         followups.forget(self._ports.queue, head, self._ports.clock.now())  # a message may have ended a long wait
         return Verdict.DELETE
 
-    def _forward(self, claimed: Claimed, workflow: Workflow[Any, Any, Any], budget: Budget, runner: Runner) -> None:
+    def _forward(self, claimed: Lease, workflow: Workflow[Any, Any, Any], budget: Budget, runner: Runner) -> None:
         """Replay and run until the execution suspends or ends, and record how."""
         while True:
             driver = ForwardDriver(claimed, workflow, budget, self._ports, runner)
@@ -153,7 +154,7 @@ class Executor:
             runner.told()
             return
 
-    def _run(self, claimed: Claimed, workflow: Workflow[Any, Any, Any], driver: ForwardDriver) -> Wanted | None:
+    def _run(self, claimed: Lease, workflow: Workflow[Any, Any, Any], driver: ForwardDriver) -> Checkpoint | None:
         """Run the user's function once; what is to be recorded, or None when a verb has taken the lease back."""
         head = claimed.head
         replay = Replay(
@@ -183,21 +184,23 @@ class Executor:
         try:
             replay.finish()
             if error is None:
-                return Wanted([self._output(output, workflow)], Status.COMPLETED)
+                return Checkpoint([self._output(output, workflow)], End(Status.COMPLETED))
         except Diverged as divergence:
             return self._left(divergence, driver)
         except CodecError as refusal:
             error = refusal
         assert error is not None
-        return Wanted([records.ending(EntryKind.CAUSE, error, self._ports.clock.now())], Status.FAILING)
+        return Checkpoint([records.ending(EntryKind.CAUSE, error, self._ports.clock.now())], End(Status.FAILING))
 
-    def _left(self, why: Interrupt, driver: ForwardDriver) -> Wanted | None:
+    def _left(self, why: Interrupt, driver: ForwardDriver) -> Checkpoint | None:
         """What is to be recorded after an interrupt; a lost lease and a fault of the machinery go on up."""
         match why:
             case Suspended():
                 return driver.last
             case Diverged(error=error):
-                return Wanted([records.ending(EntryKind.DIVERGENCE, error, self._ports.clock.now())], Status.DIVERGED)
+                return Checkpoint(
+                    [records.ending(EntryKind.DIVERGENCE, error, self._ports.clock.now())], End(Status.DIVERGED)
+                )
             case _:
                 raise why
 
@@ -210,7 +213,7 @@ class Executor:
         now = self._ports.clock.now()
         return with_value(Entry(path="", kind=EntryKind.OUTPUT, started=now, ended=now), stored)
 
-    def _swallowed(self, driver: ForwardDriver) -> Wanted | None:
+    def _swallowed(self, driver: ForwardDriver) -> Checkpoint | None:
         """User code caught the suspension: a failure, and never a success (D8). What had been done is recorded with it."""
         last = driver.last
         if last is None:
@@ -220,7 +223,7 @@ class Executor:
             "around a durable operation. Catch Exception instead, and let the rest pass."
         )
         cause = records.ending(EntryKind.CAUSE, error, self._ports.clock.now())
-        return Wanted([*last.entries, cause], Status.FAILING, state=last.state)
+        return Checkpoint([*last.entries, cause], End(Status.FAILING), state=last.state)
 
     def _drift(self, workflow: Workflow[Any, Any, Any]) -> Drift:
         return workflow.drift or self._settings.drift
@@ -230,7 +233,7 @@ class Executor:
         self._ports.observer.noticed(what, continuation.execution, continuation.workflow)
 
 
-def ended(head: Head, claimed: Claimed) -> ExecutionEnded:
+def ended(head: Head, claimed: Lease) -> ExecutionEnded:
     """What an observer is told of an execution that has ended."""
     rollbacks = claimed.history.rollbacks.values()
     outcome = (

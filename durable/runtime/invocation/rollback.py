@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from msgspec.structs import replace
@@ -14,14 +13,15 @@ from durable.engine.identities import forward_key
 from durable.engine.interrupts import Diverged, Suspended
 from durable.engine.paths import leaf
 from durable.engine.replay import Drift, Undoable
-from durable.protocol.head import TERMINAL, Status
+from durable.protocol.checkpoint import Checkpoint, Continue, End, GiveBack, Next, Park
+from durable.protocol.head import Status
 from durable.runtime.invocation import records
 from durable.runtime.invocation.attempts import Completed, Retrying
 from durable.runtime.invocation.budget import Budget
 from durable.runtime.invocation.runner import Runner, Subject, Task
 from durable.runtime.invocation.undoables import has_started, undoables
 from durable.runtime.ports import Ports
-from durable.runtime.storage.lease import Claimed, Wanted, WriteRefused
+from durable.runtime.storage.lease import Lease, WriteRefused
 
 
 class Rollback:
@@ -29,7 +29,7 @@ class Rollback:
 
     def __init__(
         self,
-        claimed: Claimed,
+        claimed: Lease,
         workflow: Workflow[Any, Any, Any],
         budget: Budget,
         ports: Ports,
@@ -50,16 +50,16 @@ class Rollback:
             chain = undoables(self._claimed, self._workflow, self._drift)
         except Diverged as divergence:  # nothing runs against code that does not match (R16)
             found = records.ending(EntryKind.DIVERGENCE, divergence.error, self._ports.clock.now())
-            self._claimed.checkpoint(Wanted([found], Status.DIVERGED))
+            self._claimed.checkpoint(Checkpoint([found], End(Status.DIVERGED), rollback=True))
             return
         settled = self._settled(chain)
         todo = [undoable for undoable in chain if not self._over(undoable)]
         if not todo or self._halted():
-            self._commit(Wanted(settled, self._end()))
+            self._commit(Checkpoint(settled, self._end(), rollback=True))
             return
         for undoable in todo:
             if not self._budget.allows(undoable.call.rollback_timeout):
-                self._commit(Wanted(settled, Status.ROLLING_BACK))
+                self._commit(Checkpoint(settled, GiveBack(), rollback=True))
                 return
             if not self._roll_back(undoable, settled, last=undoable is todo[-1]):
                 return
@@ -95,9 +95,9 @@ class Rollback:
         """Whether a rollback has failed for good, and the workflow wants no other to run after that (R10)."""
         return self._failed() and self._workflow.on_rollback_failure == "halt"
 
-    def _failed(self, newer: Sequence[Entry] = ()) -> bool:
+    def _failed(self) -> bool:
         """Whether a rollback has failed for good."""
-        return any(entry.failure is not None for entry in (*self._claimed.history.rollbacks.values(), *newer))
+        return any(entry.failure is not None for entry in self._claimed.history.rollbacks.values())
 
     # --- one rollback ----------------------------------------------------------------------------------------------
 
@@ -108,7 +108,7 @@ class Rollback:
             path=path, kind=EntryKind.ROLLBACK, status=EntryStatus.UNFINISHED
         )
         if entry.until > self._ports.clock.now():
-            self._commit(Wanted(settled, Status.ROLLING_BACK, wake=entry.until))
+            self._commit(Checkpoint(settled, Park(entry.until), rollback=True))
             return False
         task = self._task(undoable)
         while True:
@@ -122,35 +122,36 @@ class Rollback:
                 self._end_process([*settled, known])
             if isinstance(result, Completed) and (result.writes or result.foreign):
                 try:
-                    record = Wanted([*settled, known], Status.ROLLING_BACK, keep=True, state=result.state)
+                    record = Checkpoint([*settled, known], Continue(), rollback=True, state=result.state)
                     self._commit(replace(record, writes=result.writes, foreign=result.foreign))
-                    return self._go_on(Wanted((), Status.ROLLING_BACK), last=last)
+                    return self._go_on(Checkpoint((), GiveBack(), rollback=True), last=last)
                 except WriteRefused as refusal:
                     known, result = self._runner.refused(refusal, entry, result)
             entry, entries, settled = known, [*settled, known], []
             if not isinstance(result, Retrying):
                 return self._ended(entry, entries, result.state, last=last)
             if not self._budget.can_wait(result.wait, undoable.call.rollback_timeout):
-                self._commit(Wanted(entries, Status.ROLLING_BACK, wake=entry.until, state=result.state))
+                self._commit(Checkpoint(entries, Park(entry.until), rollback=True, state=result.state))
                 return False
-            self._commit(Wanted(entries, Status.ROLLING_BACK, keep=True, state=result.state))
+            self._commit(Checkpoint(entries, Continue(), rollback=True, state=result.state))
             self._ports.clock.sleep(result.wait)
 
     def _marked(self, entry: Entry, settled: list[Entry]) -> Entry:
         """Record the start before the body, after a crash: the next one is charged (protocol rule 10)."""
         marked = records.marked(entry, self._ports.clock.now(), crashed=True)
-        self._commit(Wanted([*settled, marked], Status.ROLLING_BACK, keep=True))
+        self._commit(Checkpoint([*settled, marked], Continue(), rollback=True))
         return marked
 
     def _ended(self, entry: Entry, entries: list[Entry], state: bytes = b"", *, last: bool) -> bool:
         """Record a rollback that is done or has failed for good; whether another may follow in this invocation."""
         halts = entry.status is EntryStatus.FAILED and self._workflow.on_rollback_failure == "halt"
-        return self._go_on(Wanted(entries, Status.ROLLING_BACK, state=state), last=last or halts)
+        return self._go_on(Checkpoint(entries, GiveBack(), rollback=True, state=state), last=last or halts)
 
-    def _go_on(self, wanted: Wanted, *, last: bool) -> bool:
+    def _go_on(self, wanted: Checkpoint, *, last: bool) -> bool:
         """Record a rollback that has ended, and whether another may follow in this invocation."""
         keep = not last and not self._budget.spent()
-        self._commit(replace(wanted, status=self._end() if last else wanted.status, keep=keep))
+        following: Next = self._end() if last else Continue() if keep else GiveBack()
+        self._commit(replace(wanted, next=following))
         return keep
 
     def _task(self, undoable: Undoable) -> Task:
@@ -179,9 +180,7 @@ class Rollback:
 
     # --- recording -------------------------------------------------------------------------------------------------
 
-    def _commit(self, wanted: Wanted) -> None:
-        if wanted.status in TERMINAL:
-            wanted = replace(wanted, rollback_failed=self._failed(wanted.entries))
+    def _commit(self, wanted: Checkpoint) -> None:
         self._claimed.checkpoint(wanted)
         self._crashed = False  # it is accounted for
         self._runner.told()
@@ -189,15 +188,15 @@ class Rollback:
     def _end_process(self, entries: list[Entry]) -> NoReturn:
         """A rollback has outlived its timeout and still runs: record the attempt, and take it down (S4)."""
         try:
-            self._commit(Wanted(entries, Status.ROLLING_BACK, keep=True))
+            self._commit(Checkpoint(entries, Continue(), rollback=True))
         finally:
             self._ports.process.exit()
         raise Suspended
 
-    def _end(self) -> Status:
-        """The status in which the execution ends."""
+    def _end(self) -> End:
+        """The end of the execution."""
         cause = self._claimed.history.cause
-        return Status.CANCELLED if cause is None or cause.path == records.CANCELLATION else Status.FAILED
+        return End(Status.CANCELLED if cause is None or cause.path == records.CANCELLATION else Status.FAILED)
 
 
 def cancellation(now: int) -> Entry:

@@ -21,7 +21,7 @@ from durable.runtime.invocation.budget import Budget
 from durable.runtime.invocation.services import Reach
 from durable.runtime.ports import Ports, StepEnded
 from durable.runtime.registry import Registry
-from durable.runtime.storage.lease import Claimed, WriteRefused
+from durable.runtime.storage.lease import Lease, WriteRefused
 
 
 class Subject(Struct, frozen=True):
@@ -54,7 +54,7 @@ class Runner:
 
     def __init__(
         self,
-        claimed: Claimed,
+        claimed: Lease,
         workflow: Workflow[Any, Any, Any],
         budget: Budget,
         ports: Ports,

@@ -20,7 +20,7 @@ from durable.engine.interrupts import Diverged, Interrupt, Suspended
 from durable.engine.replay import Drift, Replay, Scope, Undoable
 from durable.errors import HistoryDiverged
 from durable.protocol.head import Status
-from durable.runtime.storage.lease import Claimed
+from durable.runtime.storage.lease import Lease
 
 KEEP_IT = (
     "Rollbacks are not stored: put the step and its rollback back, behind ctx.version for new executions to do without, "
@@ -28,7 +28,7 @@ KEEP_IT = (
 )
 
 
-def undoables(claimed: Claimed, workflow: Workflow[Any, Any, Any], drift: Drift) -> list[Undoable]:
+def undoables(claimed: Lease, workflow: Workflow[Any, Any, Any], drift: Drift) -> list[Undoable]:
     """The steps to roll back, latest start first; raises Diverged when the code does not match the history (R16)."""
     head, history = claimed.head, claimed.history
     if head.skip_rollback:
@@ -59,7 +59,7 @@ def has_started(entry: Entry | None) -> bool:
     return entry is not None and (entry.undoable or entry.charged > 0)
 
 
-def _replayed(claimed: Claimed, workflow: Workflow[Any, Any, Any], drift: Drift) -> Replay:
+def _replayed(claimed: Lease, workflow: Workflow[Any, Any, Any], drift: Drift) -> Replay:
     head, history = claimed.head, claimed.history
     now = head.claimed or head.created
     replay = Replay(

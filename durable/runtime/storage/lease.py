@@ -1,4 +1,4 @@
-"""A claimed execution: what one invocation knows of it, and the only way in which it writes to it."""
+"""The lease on a claimed execution: its head and history, and the only way in which an invocation writes to it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
-from typing import Any
 
-from msgspec import Raw, Struct, json
+from msgspec import Raw, json
 from msgspec.structs import replace
 
 from durable.api.messages import Reply, Sent, message_key, reply_key
@@ -18,8 +17,9 @@ from durable.engine.history import History
 from durable.engine.interrupts import Fault, Interrupt, LeaseLost
 from durable.errors import DurableError, StoreError
 from durable.protocol import writes
+from durable.protocol.checkpoint import Checkpoint
 from durable.protocol.head import TERMINAL, Head, Status
-from durable.protocol.updates import Blocked, Put, Segment
+from durable.protocol.updates import Blocked, Segment
 from durable.protocol.writes import Plan
 from durable.runtime.ports import Ports
 from durable.runtime.storage.cache import SegmentCache, number_of
@@ -47,24 +47,8 @@ class WriteRefused(DurableError):
         super().__init__(f"{which} of step.transact was refused: {reason}")
 
 
-class Wanted(Struct, frozen=True):
-    """What an invocation wants to record, and how the execution is to go on if no verb has come in."""
-
-    entries: Sequence[Entry]
-    status: Status
-    keep: bool = False  # keep the lease and go on
-    wake: int = 0  # park until then
-    inbox: int | None = None  # park only if this is still the inbox
-    state: bytes = b""  # the changed document
-    mark: Entry | None = None  # of the body that is about to run; not recorded when a verb takes the lease back first
-    ran: bool = False  # the entries hold the outcome of a body
-    writes: Sequence[Put] = ()  # items of the execution that are written in the same transaction
-    foreign: Sequence[Mapping[str, Any]] = ()  # writes to other tables, likewise
-    rollback_failed: bool = False  # it ends, and something is not undone
-
-
-class Claimed:
-    """The head as last seen, the history, and checkpoints. Every method may leave by LeaseLost or Fault."""
+class Lease:
+    """A claimed execution: its head as last seen, its history, and checkpoints. Every method may raise LeaseLost or Fault."""
 
     def __init__(self, ports: Ports, cache: SegmentCache, head: Head) -> None:
         self.head = head
@@ -79,7 +63,7 @@ class Claimed:
         self.pressing = False  # what is noted must be recorded before a body runs
         self._broken: Interrupt | None = None
 
-    def note(self, entry: Entry, *, first: bool) -> None:
+    def note(self, entry: Entry, *, first: bool = False) -> None:
         """Record an entry with the next checkpoint, whatever that is for; `first`: with one before a body runs."""
         self._noted.append(entry)
         self.pressing = self.pressing or first
@@ -112,7 +96,7 @@ class Claimed:
                 reply = Reply(kept=self.values.keep(self.head.execution_id, key, response))
             self._ports.store.keep(self.head.execution_id, reply_key(message.id), json.encode(reply))
 
-    def checkpoint(self, wanted: Wanted) -> Head:
+    def checkpoint(self, wanted: Checkpoint) -> Head:
         """Record, in one write, what happened and how the execution goes on; returns the head after it (rule 4).
 
         A verb that came in meanwhile stands: the entries are recorded under it. Raises InboxChanged when it would have
@@ -128,7 +112,7 @@ class Claimed:
 
     # --- below -----------------------------------------------------------------------------------------------------
 
-    def _checkpoint(self, wanted: Wanted, nonce: str) -> Head:
+    def _checkpoint(self, wanted: Checkpoint, nonce: str) -> Head:
         self._noted = [self._relieved(entry) for entry in self._noted]
         wanted = replace(wanted, entries=[self._relieved(entry) for entry in wanted.entries])
         while True:
@@ -152,7 +136,7 @@ class Claimed:
                 ran=wanted.ran,
                 consumed=count,
                 taken=json.encode(taken).decode() if taken else "",
-                rollback_failed=wanted.rollback_failed,
+                rollback_failed=self._rollback_failed(wanted),
             )
             with machinery():
                 for segment in layout.sealed:
@@ -179,7 +163,14 @@ class Claimed:
             if wanted.inbox is not None and seen.inbox != wanted.inbox:
                 raise InboxChanged
 
-    def _recorded(self, wanted: Wanted) -> list[Entry]:
+    def _rollback_failed(self, wanted: Checkpoint) -> bool:
+        """Whether the execution ends with this, and a rollback has failed for good."""
+        if not wanted.rollback or wanted.status not in TERMINAL:
+            return False
+        rollbacks = [entry for entry in wanted.entries if entry.kind is EntryKind.ROLLBACK]
+        return any(entry.failure is not None for entry in (*self.history.rollbacks.values(), *rollbacks))
+
+    def _recorded(self, wanted: Checkpoint) -> list[Entry]:
         """The entries that stand under the status as it is now."""
         status, _ = writes.settled_status(self.head, wanted.status)
         mark = [] if wanted.mark is None or status is not wanted.status else [wanted.mark]
