@@ -28,6 +28,7 @@ class Application(Struct, frozen=True):
     clock: Clock
     registry: Registry
     observer: Observer
+    settings: Settings
 
 
 def assemble(settings: Settings, ports: Ports, registry: Registry) -> Application:
@@ -44,4 +45,5 @@ def assemble(settings: Settings, ports: Ports, registry: Registry) -> Applicatio
         clock=ports.clock,
         registry=registry,
         observer=ports.observer,
+        settings=settings,
     )

@@ -21,8 +21,9 @@ from durable.testing.clock import START, VirtualClock
 from durable.testing.faults import Faults
 from durable.testing.functions import DeployedFunction, installed
 from durable.testing.invocations import Invocations
+from durable.testing.lifetime import Lifetime
 from durable.testing.pump import Pump
-from durable.testing.runner import Build, Processes, Runner, Wiring
+from durable.testing.runner import Build, Processes, Runner
 from durable.testing.sources.queue import QueuePoller
 from durable.testing.sources.schedule import Schedule
 from durable.testing.sources.stream import StreamReader
@@ -30,6 +31,7 @@ from durable.testing.sources.timers import Timers
 from durable.testing.template.definitions import QueueSource, ScheduleSource, StreamSource
 from durable.testing.template.stack import REGION, Stack
 from durable.testing.template.template import Template
+from durable.testing.wiring import Search, find_wiring
 
 LIMIT = 100_000  # invocations of one harness, after which a run is taken to be endless
 
@@ -57,9 +59,9 @@ class Deployment:
         emulator: Emulator,
         environment: Mapping[str, str],
         start: datetime | None,
-        wiring: Wiring | None,
         build: Build,
     ) -> None:
+        self.lifetime = Lifetime()
         self.clock = VirtualClock(start or START)
         self.invocations = Invocations()
         self.faults = Faults(self.invocations)
@@ -67,12 +69,14 @@ class Deployment:
         self._template = template
         self._emulator = emulator
         self._overrides = environment
-        self._wiring = wiring
+        self.found = Search(template, None)
         self._build = build
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
+        self.lifetime.open()
         with ExitStack() as opening:
+            opening.callback(self.lifetime.close)
             opening.enter_context(installed(ENVIRONMENT))
             opening.enter_context(self._emulator.running())
             opening.enter_context(self.clock)
@@ -84,6 +88,7 @@ class Deployment:
                 scheduler=_client("scheduler"),
                 s3=_client("s3"),
             )
+            self.found = find_wiring(self._template)  # in here, for what is imported may make calls
             self._assemble()
             opening.enter_context(tapped(self.traffic.carry))
             self._open = opening.pop_all()
@@ -92,8 +97,9 @@ class Deployment:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._wiring is not None:
-            self._wiring.install(None)
+        self.lifetime.close()  # first: a thread that goes on must not meet a half that is still there
+        if self.found.wiring is not None:
+            self.found.wiring.install(None)
         self._open.__exit__(kind, error, trace)
 
     def _assemble(self) -> None:
@@ -102,7 +108,14 @@ class Deployment:
         self.mail = Mail(self.clock, self.stack.queues, self._emulator.messages)
         self.permissions = Permissions(self._template, self.stack)
         self.traffic = Traffic(
-            self.clock, self.invocations, self.permissions, self.faults, self.mail, self.meter, self.watch
+            self.clock,
+            self.invocations,
+            self.permissions,
+            self.faults,
+            self.mail,
+            self.meter,
+            self.watch,
+            self.lifetime,
         )
         self.timers = self.traffic.timers = self._timers()
         self.functions = {
@@ -111,7 +124,7 @@ class Deployment:
             )
             for definition in self.stack.functions.values()
         }
-        self.processes = Processes(self._wiring, self._build)
+        self.processes = Processes(self.found.wiring, self._build)
         self.runner = Runner(
             self.functions, self.invocations, self.processes, self.traffic.recorded, limit=lambda: self.limit
         )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Literal, Self
 
 from durable.errors import ConfigurationError
+from durable.runtime.application import Application, assemble
 from durable.runtime.client.client import Client
 from durable.testing.aws.calls import Call
 from durable.testing.aws.emulator import Emulator
@@ -21,19 +22,19 @@ from durable.testing.clock import VirtualClock, seconds
 from durable.testing.deployment import Deployment
 from durable.testing.doubles import BodyObserver, VirtualProcess
 from durable.testing.faults import Faults
-from durable.testing.functions import load_handler, load_module
 from durable.testing.invocations import Invocation
+from durable.testing.lifetime import NotEntered, Phase
 from durable.testing.pump import SWEEPER
 from durable.testing.runner import EndlessRun
 from durable.testing.sources.queue import Batch
 from durable.testing.sources.timers import Timer
 from durable.testing.template.stack import Stack
-from durable.testing.template.template import FUNCTION, Template
+from durable.testing.template.template import Template
+from durable.testing.wiring import Search
 
 TRANSPORT = "DURABLE_TEST_TRANSPORT"  # of harnesses that choose none: a whole suite can be run on either
 CONTINUATIONS = "ContinuationQueue"
 WORKER = "Worker"
-PACKAGED = "durable.functions"  # the handlers that come with the library
 _MOST_SWEEPS = 1_000  # one after the other, with no other invocation between
 
 
@@ -68,13 +69,11 @@ class Harness(Client):
         self.sending = ("SendMessage",) if carrier == "sqs" else ("PutEvents", "SendMessage")
         loaded = Template.load(template, {**chosen, **(parameters or {})})
         self._workflows = None if workflows is None else list(workflows)
-        self._wiring = _wiring(loaded)
         self._deployment = Deployment(
             loaded,
             emulator=self.emulator,
             environment={"DURABLE_STEPS": str(steps_per_invocation), "DURABLE_DRIFT": "error"},
             start=start,
-            wiring=self._wiring,
             build=self._build,
         )
         self.application: Any = None  # the one of this process: what a caller outside Lambda has
@@ -82,7 +81,7 @@ class Harness(Client):
     def __enter__(self) -> Self:
         with ExitStack() as opening:  # a deployment that can't be built leaves nothing behind
             opening.enter_context(self._deployment)
-            if self._wiring is not None:
+            if self._deployment.found.wiring is not None:
                 self.application = self._build(self._deployment.functions[WORKER].environment)
                 self.__dict__.update(vars(self.application.client))  # which makes the harness a client
             opening.pop_all()
@@ -94,22 +93,47 @@ class Harness(Client):
         self._deployment.__exit__(kind, error, trace)
 
     def __getattr__(self, name: str) -> Any:
-        raise NotEntered(name)
+        """Say what is missing: the `with` block, or a function of the library in the template."""
+        deployment: Deployment | None = self.__dict__.get("_deployment")
+        if name.startswith("__") or deployment is None:
+            raise AttributeError(f"a Harness has no attribute {name!r}")
+        if deployment.lifetime.phase is Phase.NEW:
+            raise NotEntered
+        if name in ("_ports", "_registry", "_stable") and deployment.found.wiring is None:
+            raise NoWiring(deployment.found)
+        raise AttributeError(f"a Harness has no attribute {name!r}")
 
     def _build(self, environment: Mapping[str, str]) -> Any:
-        return self._wiring.build(
+        application = self._deployment.found.wiring.build(
             environment,
             self._workflows,
             self.clock,
             process=VirtualProcess(self.faults),
             observer=BodyObserver(self.faults),
         )
+        if not isinstance(application, Application):  # a template with a wiring of its own
+            return application
+        ports = self._deployment.lifetime.guard(application.ports)
+        return assemble(application.settings, ports, application.registry)
+
+    @property
+    def _live(self) -> Deployment:
+        """The deployment, to do something with it: only inside the block."""
+        self._deployment.lifetime.check()
+        return self._deployment
+
+    @property
+    def _made(self) -> Deployment:
+        """The deployment, to look at it: inside the block, or after it."""
+        if self._deployment.lifetime.phase is Phase.NEW:
+            raise NotEntered
+        return self._deployment
 
     # --- running ----------------------------------------------------------------------------------------------------
 
     def run(self, duration: timedelta | float | None = None) -> None:
         """Delivers all that is due, jumping the clock to what is due next, until nothing is, or for the duration."""
-        clock, pump = self.clock, self._deployment.pump
+        clock, pump = self.clock, self._live.pump
         until = None if duration is None else clock.now() + round(seconds(duration) * 1000)
         while True:
             while pump.deliver() is not None or pump.fire():
@@ -128,60 +152,60 @@ class Harness(Client):
 
     def deliver_once(self) -> Invocation | None:
         """Delivers one batch that is due now; None when nothing is. The clock stands."""
-        return self._deployment.pump.deliver()
+        return self._live.pump.deliver()
 
     def invoke(self, function: str, event: Any) -> Invocation:
         """Invokes a function by its logical id with an event of your own."""
-        return self._deployment.runner.invoke(function, event)
+        return self._live.runner.invoke(function, event)
 
     def sweep(self) -> Invocation:
         """Runs the sweeper, now."""
-        (schedule,) = [each for each in self._deployment.pump.schedules if each.source.function == SWEEPER]
+        (schedule,) = [each for each in self._live.pump.schedules if each.source.function == SWEEPER]
         return schedule.fire()
 
     def restart_processes(self) -> None:
         """Every process that is warm ends, as in a deployment: the next invocations are cold starts."""
-        self._deployment.processes.cool()
+        self._live.processes.cool()
 
     def deploy(self, workflows: Iterable[Any]) -> None:
         """The functions have these workflows from now on, and start cold; the client keeps those that it knows."""
-        self._workflows = list(workflows)
         self.restart_processes()
+        self._workflows = list(workflows)
 
     # --- messages ---------------------------------------------------------------------------------------------------
 
     def take(self, queue: str = CONTINUATIONS) -> Batch | None:
         """Receives the next batch and leaves it to you: deliver it late, twice, after another one, inside a body, never."""
-        return self._deployment.pump.take(queue)
+        return self._live.pump.take(queue)
 
     def messages(self, queue: str | None = CONTINUATIONS) -> Sequence[Message]:
         """What is in a queue (None: in any), soonest visible first; the invisible too."""
-        return self._deployment.mail.waiting(queue)
+        return self._made.mail.waiting(queue)
 
     @property
     def sent(self) -> Sequence[Message]:
         """Every message that was sent to any queue, in order."""
-        return self._deployment.mail.sent
+        return self._made.mail.sent
 
     @property
     def schedules(self) -> Sequence[Timer]:
         """The schedules of EventBridge Scheduler that will fire, soonest first."""
-        return self._deployment.timers.pending()
+        return self._made.timers.pending()
 
     def duplicate(self, message: Message, delay: timedelta | float = 0) -> Message:
         """The message (waiting, delivered or deleted) is delivered once more after the delay, under its own id."""
-        return self._deployment.mail.duplicate(message, self.clock.now() + round(seconds(delay) * 1000))
+        return self._live.mail.duplicate(message, self.clock.now() + round(seconds(delay) * 1000))
 
     def duplicate_all(self, copies: int = 1) -> None:
         """Every message that is sent from now on is delivered so many times more."""
-        self._deployment.mail.duplicates = copies
+        self._live.mail.duplicates = copies
 
     # --- what happened ----------------------------------------------------------------------------------------------
 
     @property
     def calls(self) -> Sequence[Call]:
         """Every AWS call that functions and the client made, in order; Lambda's own polling is not among them."""
-        return self._deployment.traffic.calls
+        return self._made.traffic.calls
 
     @property
     def invocations(self) -> Sequence[Invocation]:
@@ -201,12 +225,12 @@ class Harness(Client):
     @property
     def stack(self) -> Stack:
         """The tables, queues and functions."""
-        return self._deployment.stack
+        return self._made.stack
 
     @property
     def permissions(self) -> Permissions:
         """What the functions' roles allow, and what of it was used."""
-        return self._deployment.permissions
+        return self._made.permissions
 
     @property
     def limit(self) -> int:
@@ -218,23 +242,8 @@ class Harness(Client):
         self._deployment.limit = invocations
 
 
-class NotEntered(ConfigurationError, AttributeError):
-    """A harness that is used outside of its `with` block, or a name that it does not have."""
+class NoWiring(ConfigurationError, AttributeError):
+    """A harness over a template that has no function of the library was asked to start something."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"a harness has {name!r} only inside `with Harness(...) as durable:`, if it has it at all.")
-
-
-def _wiring(template: Template) -> Any:
-    """Return the module `wiring` of the template's functions: beside their handlers, or the library's own; else None."""
-    for resource in template.resources(FUNCTION):
-        module, _, _ = str(resource.properties["Handler"]).rpartition(".")
-        package, _, _ = module.rpartition(".")
-        with suppress(ConfigurationError):
-            return load_module(f"{package}.wiring", template.path.parent)
-        handler: Any = None
-        with suppress(ConfigurationError):
-            handler = load_handler(str(resource.properties["Handler"]), template.path.parent)
-        if getattr(handler, "__module__", "").startswith(PACKAGED):
-            return load_module(f"{PACKAGED}.wiring", template.path.parent)
-    return None
+    def __init__(self, found: Search) -> None:
+        super().__init__(found.error())

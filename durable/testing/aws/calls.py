@@ -17,6 +17,7 @@ from durable.testing.aws.watch import Watch
 from durable.testing.aws.wire import Answer, Answered, Request, Send, answer_of
 from durable.testing.faults import CLIENT, Faults
 from durable.testing.invocations import Invocation, Invocations, ProcessDied
+from durable.testing.lifetime import Lifetime
 from durable.testing.sources.timers import Timers
 
 if TYPE_CHECKING:
@@ -59,8 +60,10 @@ class Traffic:
         mail: Mail,
         meter: Meter,
         watch: Watch,
+        lifetime: Lifetime,
     ) -> None:
         self.calls: list[Call] = []
+        self._lifetime = lifetime
         self._clock = clock
         self._invocations = invocations
         self._permissions = permissions
@@ -75,6 +78,7 @@ class Traffic:
     @contextmanager
     def unrecorded(self) -> Iterator[None]:
         """The calls of this thread are the harness's own: Lambda's polling, set-up, a look at what is due."""
+        self._lifetime.check()
         before = getattr(self._local, "own", False)
         self._local.own = True
         try:
@@ -85,6 +89,7 @@ class Traffic:
     @contextmanager
     def recorded(self) -> Iterator[None]:
         """The calls of this thread are a function's, though the harness invoked it."""
+        self._lifetime.check()
         before = getattr(self._local, "own", False)
         self._local.own = False
         try:

@@ -7,12 +7,15 @@ attempt, botocore's own retries too, can let it not be sent, or let its answer b
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, NoReturn
 from unittest.mock import patch
+
+from durable.testing.lifetime import refuse_outside
 
 if TYPE_CHECKING:
     from botocore.awsrequest import AWSPreparedRequest, AWSResponse
@@ -59,10 +62,19 @@ class Answered(BaseException):
 
 @contextmanager
 def tapped(carry: Carry) -> Iterator[None]:
-    """Every attempt is handed to `carry`, which sends it on, or not."""
-    from moto.core.botocore_stubber import BotocoreStubber
+    """Every attempt is handed to `carry`, which sends it on, or not.
 
-    forward = BotocoreStubber.__call__
+    Clients that were made before moto was imported have no hook of moto: their attempts are handed over where botocore
+    would put them on the network. Clients that are made inside refuse to work when no harness is open any more.
+    """
+    from botocore.client import ClientCreator
+    from botocore.endpoint import Endpoint
+    from moto.core.botocore_stubber import BotocoreStubber
+    from moto.core.models import botocore_stubber
+
+    forward, create = BotocoreStubber.__call__, ClientCreator.create_client
+    exchange: Callable[..., Any] = vars(Endpoint)["_do_get_response"]
+    operations = threading.local()
 
     def call(stubber: Any, event_name: str, request: AWSPreparedRequest, **others: Any) -> Any:
         def send() -> AWSResponse:
@@ -76,7 +88,25 @@ def tapped(carry: Carry) -> Iterator[None]:
         except Answered as answered:
             return response(request.url, answered.status, {}, json.dumps(answered.body).encode())
 
-    with patch.object(BotocoreStubber, "__call__", call), patch("botocore.endpoint.time", _NoWait):
+    def named(endpoint: Any, request: Any, operation: Any, context: Any) -> Any:
+        operations.current = f"before-send.{operation.service_model.service_id.hyphenize()}.{operation.name}"
+        return exchange(endpoint, request, operation, context)
+
+    def unhooked(_endpoint: Any, request: AWSPreparedRequest) -> Any:
+        return call(botocore_stubber, operations.current, request)
+
+    def guarded(*arguments: Any, **settings: Any) -> Any:
+        client: Any = create(*arguments, **settings)
+        for event in ("before-call", "before-send"):  # before it is signed; and before each repeated attempt
+            client.meta.events.register_first(event, refuse_outside, unique_id=f"durable-{event}")
+        return client
+
+    with ExitStack() as patches:
+        patches.enter_context(patch.object(BotocoreStubber, "__call__", call))
+        patches.enter_context(patch.object(Endpoint, "_do_get_response", named))
+        patches.enter_context(patch.object(Endpoint, "_send", unhooked))
+        patches.enter_context(patch.object(ClientCreator, "create_client", guarded))
+        patches.enter_context(patch("botocore.endpoint.time", _NoWait))
         yield
 
 
