@@ -11,7 +11,8 @@ DurableError                     everything that a caller or a workflow may meet
 │                                ExecutionBusy, InvalidState, StoreError
 └── configuration                ConfigurationError
 
-Interrupt (BaseException)        control flow that user code must never catch by accident: see durable.engine.interrupts
+Interrupt (BaseException)        control flow that user code must never catch by accident; the kinds of it are in
+                                 durable.engine.interrupts
 """
 
 from __future__ import annotations
@@ -206,3 +207,32 @@ class StoreError(DurableError):
 
 class ConfigurationError(DurableError):
     """The environment lacks something; the message names all of it at once."""
+
+
+# --- control flow ---------------------------------------------------------------------------------------------------
+
+
+class Interrupt(BaseException):
+    """Leaves user code for a reason that is not its own: its execution is suspended, the lease is lost, and so on."""
+
+
+def is_failure(error: BaseException) -> bool:
+    """Return whether what user code raised is a failure of that code: anything but an Interrupt or KeyboardInterrupt.
+
+    An exception group is one, unless a member of it, at whatever depth, is not. The one rule for what is caught around
+    user code, wherever it runs.
+    """
+    found = [error]
+    while found:
+        each = found.pop()
+        if issubclass(type(each), (Interrupt, KeyboardInterrupt)):  # isinstance would ask the object for its class
+            return False
+        if issubclass(type(each), BaseExceptionGroup):
+            found += members(each)
+    return True
+
+
+def members(group: BaseException) -> tuple[BaseException, ...]:
+    """Return the members of an exception group, whatever its class makes of the attribute."""
+    found: tuple[BaseException, ...] = BaseExceptionGroup.exceptions.__get__(group)
+    return found

@@ -5,11 +5,9 @@ Each is raised below the user's function and unwrapped in one place, `durable.ru
 
 from __future__ import annotations
 
-from durable.errors import HistoryDiverged, StoreError
+from durable.errors import HistoryDiverged, Interrupt, StoreError
 
-
-class Interrupt(BaseException):
-    """Leaves the workflow function for a reason that is not the workflow's."""
+__all__ = ["Diverged", "Fault", "Interrupt", "LeaseLost", "ProcessEnds", "Suspended"]
 
 
 class ProcessEnds(Interrupt):
