@@ -18,7 +18,7 @@ def fingerprint(values: Sequence[object]) -> str | None:
     """16 hexadecimal characters, the same for equal values in every process; None if one of them can't be stored."""
     try:
         text = _write(_ordered(pack(list(values))))
-    except (Refusal, RecursionError):
+    except Refusal:
         return None
     return blake2b(text, digest_size=8).hexdigest()
 

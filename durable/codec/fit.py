@@ -10,9 +10,10 @@ from typing import Any, Literal, get_args, get_origin
 from durable.codec import records
 from durable.codec.annotations import bare, fields_of, has_fields, is_open, members, shown
 from durable.codec.classes import Kind, kind_of
+from durable.codec.display import error_text, shown_value
 from durable.codec.misfit import Misfit
-from durable.codec.refusal import DEPTH, index_step, key_step, shown_value, too_deep
-from durable.errors import InvalidInput
+from durable.codec.refusal import DEPTH, index_step, key_step, too_deep
+from durable.errors import InvalidInput, is_failure
 
 _ABSENT: Any = object()
 _NUMBERS = {float: (float, int), complex: (complex, float, int)}
@@ -29,7 +30,17 @@ def check(value: object, annotation: Any) -> None:
 
 
 def _check(value: Any, annotation: Any, depth: int) -> None:
-    annotation = bare(annotation)
+    try:
+        _check_bare(value, bare(annotation), depth)
+    except Misfit:
+        raise
+    except BaseException as error:  # properties, iterators and classes are code of the user's
+        if not is_failure(error):
+            raise
+        raise Misfit(f"the value can't be read: {error_text(error)}") from error
+
+
+def _check_bare(value: Any, annotation: Any, depth: int) -> None:
     if is_open(annotation):
         return
     if depth > DEPTH:

@@ -12,7 +12,7 @@ from durable.codec.packing import TAG, pack
 from durable.codec.refusal import Refusal
 from durable.codec.typed import TYPED, read, typed
 from durable.codec.unpacking import unpack
-from durable.errors import CodecError
+from durable.errors import CodecError, is_failure
 
 TAGGED = b"g"
 _ANY_TAG = f'"{TAG}"'.encode()
@@ -49,7 +49,9 @@ def decode(data: bytes, annotation: Any = Any) -> Any:
             return read(text, annotation)
     except Refusal as refusal:
         raise refusal.as_error() from refusal.__cause__
-    except Exception as error:  # damaged, of another shape by now, or a __post_init__ that refuses it
+    except BaseException as error:  # damaged, of another shape by now, or a __post_init__ that refuses it
+        if not is_failure(error):
+            raise
         reason, path = located(error)
         of = "JSON" if form == TAGGED else shown(annotation)
         raise CodecError(f"{path} can't be read back as {of}: {reason}", path) from error

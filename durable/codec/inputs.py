@@ -10,9 +10,10 @@ import msgspec
 
 from durable.codec.annotations import is_open
 from durable.codec.classes import Kind, kind_of
+from durable.codec.display import error_text
 from durable.codec.misfit import Misfit, located
 from durable.codec.refusal import index_step, key_step
-from durable.errors import CodecError, InvalidInput
+from durable.errors import CodecError, InvalidInput, is_failure
 
 
 def accept(data: bytes | object, annotation: Any) -> Any:
@@ -36,8 +37,10 @@ def accept(data: bytes | object, annotation: Any) -> Any:
         raise InvalidInput(f"not JSON: {error}") from error
     except RecursionError as error:
         raise InvalidInput("the input is nested too deep") from error
-    except Exception as error:  # a __post_init__ or an Enum's _missing_ that refuses in its own way
-        raise InvalidInput(f"{type(error).__name__}: {error}") from error
+    except BaseException as error:  # a __post_init__ or an Enum's _missing_ that refuses in its own way
+        if not is_failure(error):
+            raise
+        raise InvalidInput(error_text(error)) from error
 
 
 def _reader(annotation: Any) -> Callable[[bytes], Any]:

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 
 import msgspec
 
+from durable.codec.display import error_text
+
 _PLACE = re.compile(r" - at (?:`key` in )?`(?P<path>\$[^`]*)`$")
 _FIELD = re.compile(r"(?:missing required|unknown) field `(?P<name>[^`]+)`")
 
@@ -31,7 +33,9 @@ class Misfit(ValueError):
 
 
 def located(error: BaseException) -> tuple[str, str]:
-    """The reason, and the path of the field from `$` on."""
+    """Return the reason, and the path of the field from `$` on."""
+    if not issubclass(type(error), msgspec.MsgspecError):
+        return error_text(error), "$"
     text = str(error)
     place = _PLACE.search(text)
     path = place["path"] if place else "$"

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from durable.codec.refusal import missing
+from durable.errors import is_failure
 
 
 def parts(model: Any) -> dict[str, Any]:
@@ -63,7 +64,9 @@ def own_parts(model: Any) -> dict[str, Any] | None:
         dumped = model.model_dump(mode="json", round_trip=True, by_alias=True, warnings=False)
         own = {"json": dumped, "set": sorted(model.__pydantic_fields_set__)}
         return own if build_own(type(model), own) == model else None
-    except Exception:  # serialisers and validators are code of the user's
+    except BaseException as error:  # serialisers and validators are code of the user's
+        if not is_failure(error):
+            raise
         return None
 
 

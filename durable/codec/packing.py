@@ -20,7 +20,8 @@ import msgspec
 
 from durable.codec import models, moments, records
 from durable.codec.classes import Kind, kind_of, reference
-from durable.codec.refusal import DEPTH, Refusal, index_step, key_step, too_deep, unstorable
+from durable.codec.refusal import DEPTH, Refusal, index_step, key_step, misbehaving, too_deep, unstorable
+from durable.errors import is_failure
 
 TAG = "~"
 LARGE = 1 << 4096
@@ -28,9 +29,16 @@ LARGE = 1 << 4096
 
 
 def pack(value: Any, depth: int = 0) -> Any:
-    """The value as JSON builtins; raises Refusal with its path."""
-    packer = _PACKERS.get(type(value))
-    return packer(value, depth) if packer is not None else _instance(value, depth)
+    """Return the value as JSON builtins; raises Refusal with its path, and nothing else, whatever the value does."""
+    try:
+        packer = _PACKERS.get(type(value))
+        return packer(value, depth) if packer is not None else _instance(value, depth)
+    except Refusal:
+        raise
+    except BaseException as error:
+        if not is_failure(error):
+            raise
+        raise misbehaving(value, error) from error
 
 
 def _itself(value: Any, depth: int) -> Any:

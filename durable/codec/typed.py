@@ -14,6 +14,7 @@ from durable.codec.annotations import fields_of, is_closed, is_open, members
 from durable.codec.classes import Kind, kind_of
 from durable.codec.exact import same
 from durable.codec.misfit import Misfit
+from durable.errors import is_failure
 
 TYPED = b"t"
 _SET_FIELDS = "~set"
@@ -33,7 +34,9 @@ class Typed:
             text = self.write(value)
             again = self.read(text)
             return (TYPED + text, again) if same(value, again) and self.write(again) == text else None
-        except Exception:  # not a value of the annotation, or a __post_init__ that refuses: the tagged form may do
+        except BaseException as error:  # not of the annotation, or a __post_init__ that refuses: the tagged form may do
+            if not is_failure(error):
+                raise
             return None
 
 
@@ -41,7 +44,9 @@ def typed(annotation: Any) -> Typed | None:
     """None for an annotation that isn't closed."""
     try:
         return _typed(annotation)
-    except TypeError:  # not hashable
+    except BaseException as error:  # not hashable
+        if not is_failure(error):
+            raise
         return None
 
 

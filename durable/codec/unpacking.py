@@ -15,8 +15,10 @@ from uuid import UUID
 
 from durable.codec import models, moments, records
 from durable.codec.classes import find
+from durable.codec.display import error_text
 from durable.codec.packing import TAG
 from durable.codec.refusal import Refusal, index_step, key_step
+from durable.errors import is_failure
 
 
 def unpack(node: Any) -> Any:
@@ -60,8 +62,10 @@ def _tagged(tag: Any, node: dict[str, Any]) -> Any:
         return unpacker(node)
     except Refusal:
         raise
-    except Exception as error:  # damaged, or code of the user's (an Enum's _missing_, a default factory)
-        raise Refusal(f"was stored as '{tag}' and can't be read back: {type(error).__name__}: {error}") from error
+    except BaseException as error:  # damaged, or code of the user's (an Enum's _missing_, a default factory)
+        if not is_failure(error):
+            raise
+        raise Refusal(f"was stored as '{tag}' and can't be read back: {error_text(error)}") from error
 
 
 def _pairs(node: dict[str, Any]) -> dict[Any, Any]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard, get_args
 
+from durable.codec.display import class_name, clean, message_of
 from durable.errors import (
     CodecError,
     ErrorInfo,
@@ -19,19 +20,24 @@ from durable.errors import (
     StepOnly,
     TerminalError,
     WrongThread,
+    is_failure,
+    members,
 )
 
 MAX_DETAILS = 20  # attributes
+MAX_NAME = 100  # characters of an attribute's name
 MAX_MESSAGE = 2_000  # characters: an error is stored with its entry, and a dump of a response is no message
-_NOT_KEPT = object()
+MAX_TEXT = 10_000  # characters of all attributes together
 _FOR_GOOD = (TerminalError, CodecError, InvalidCall, InvalidInput, InvalidName, NestedStep, StepOnly, WrongThread)
+_attributes = BaseException.__dict__["__dict__"].__get__  # what an error holds, whatever its class shows of it
 
 
 def decisive(error: BaseException) -> BaseException:
-    """Of a group, as asyncio's TaskGroup raises it, the error that says what becomes of the attempt, or the only one (S3)."""
-    if not isinstance(error, BaseExceptionGroup):
-        return error
-    every = [decisive(each) for each in error.exceptions]
+    """Return the error of a group that says what becomes of the attempt, or its only one; else the error itself (S3).
+
+    asyncio's TaskGroup raises groups, and so does `except*`.
+    """
+    every = leaves(error)
     for kind in ("rollback", "critical"):
         for each in every:
             if kind_of(each) == kind:
@@ -39,50 +45,97 @@ def decisive(error: BaseException) -> BaseException:
     return every[0] if len(every) == 1 else error
 
 
+def leaves(error: BaseException) -> list[BaseException]:
+    """Return the members of a group, and of the groups in it; an error that is no group is its only member."""
+    found: list[BaseException] = []
+    waiting = [error]
+    while waiting:
+        each = waiting.pop()
+        if issubclass(type(each), BaseExceptionGroup):
+            waiting += reversed(members(each))
+        else:
+            found.append(each)
+    return found
+
+
 def described(error: BaseException) -> ErrorInfo:
-    """An exception as data: type, message and scalar attributes."""
-    if isinstance(error, StepFailed):
+    """Return an exception as data: type, message and scalar attributes. Never raises, whatever the exception does."""
+    try:
+        return _described(error)
+    except BaseException as raised:
+        if not is_failure(raised):
+            raise
+        return ErrorInfo(class_name(error), message_of(error, MAX_MESSAGE))
+
+
+def _described(error: BaseException) -> ErrorInfo:
+    if _is_step_failed(error):
         origin = error.error
         return ErrorInfo(
             origin.type,
             origin.message,
             {**origin.details, "step": error.step, "kind": error.kind, "attempts": error.attempts},
         )
-    return ErrorInfo(type(error).__name__, _message(error), _scalars(error))
+    return ErrorInfo(class_name(error), message_of(error, MAX_MESSAGE), _details(_attributes(error)))
 
 
 def kind_of(error: BaseException) -> Kind | None:
-    """The kind of a failure that no retry can mend; None for one that may be retried (S3)."""
-    if isinstance(error, RollbackError):
+    """Return the kind of a failure that no retry can mend; None for one that may be retried (S3)."""
+    cls = type(error)  # never isinstance: it would ask the error for its class
+    if issubclass(cls, RollbackError):
         return "rollback"
-    if isinstance(error, StepFailed):  # a body can only hold one that it made itself
-        return error.kind if error.kind in ("critical", "timeout", "exhausted", "rollback") else "critical"
-    return "critical" if isinstance(error, _FOR_GOOD) else None
+    if _is_step_failed(error):  # a body can only hold one that it made itself
+        return error.kind
+    return "critical" if issubclass(cls, (StepFailed, *_FOR_GOOD)) else None
 
 
-def _message(error: BaseException) -> str:
-    try:
-        message = str(error)
-    except Exception:  # a broken __str__ must not hide the failure
-        message = f"(str() of this {type(error).__name__} fails)"
-    message = message.encode("utf-8", "replace").decode()
-    return message if len(message) <= MAX_MESSAGE else message[:MAX_MESSAGE] + "…"
+def _is_step_failed(error: BaseException) -> TypeGuard[StepFailed]:
+    """Whether it is a StepFailed that has what one has: a subclass need not."""
+    if not issubclass(type(error), StepFailed):
+        return False
+    held = _attributes(error)
+    return (
+        type(held.get("error")) is ErrorInfo
+        and held.get("kind") in get_args(Kind)
+        and type(held.get("step")) is str
+        and type(held.get("attempts")) is int
+    )
 
 
-def _scalars(error: BaseException) -> Mapping[str, Any]:
-    attributes = getattr(error, "__dict__", None) or {}
-    found = {name: _scalar(value) for name, value in list(attributes.items())[:MAX_DETAILS] if not name.startswith("_")}
-    return {name: value for name, value in found.items() if value is not _NOT_KEPT}
+def _details(attributes: dict[Any, Any]) -> Mapping[str, Any]:
+    """The attributes that are text, numbers, booleans or None, under their names; the code of a botocore error."""
+    found: dict[str, Any] = {}
+    left = MAX_TEXT
+    code = _botocore_code(attributes.get("response"))
+    for name, value in [("code", code), *attributes.items()][: MAX_DETAILS + 1]:
+        if type(name) is not str or name.startswith("_") or type(scalar := _scalar(value, left)) is _NotKept:
+            continue
+        found[clean(name, MAX_NAME)] = scalar
+        left -= len(scalar) if type(scalar) is str else 0
+    return found
 
 
-def _scalar(value: object) -> Any:
+class _NotKept:
+    """Stands for an attribute that is no scalar."""
+
+
+def _botocore_code(response: object) -> object:
+    """What AWS calls the error: `error.response["Error"]["Code"]`."""
+    told = response.get("Error") if type(response) is dict else None
+    return told.get("Code", _NotKept()) if type(told) is dict else _NotKept()
+
+
+def _scalar(value: Any, left: int) -> Any:
     """The value as JSON has it: of a subclass (an IntEnum, a numpy number) what is the same on a replay (D4)."""
-    if value is None or isinstance(value, bool):
+    cls = type(value)
+    if value is None or cls is bool:
         return value
-    if isinstance(value, str):
-        return str.__str__(value)[:MAX_MESSAGE].encode("utf-8", "replace").decode()
-    if isinstance(value, int):
-        return int(value) if abs(value) < 2**63 else _NOT_KEPT
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else _NOT_KEPT
-    return _NOT_KEPT
+    if issubclass(cls, str):
+        return clean(str.__str__(value), min(MAX_MESSAGE, left)) if left > 0 else _NotKept()
+    if issubclass(cls, int):
+        number = int.__pos__(value)
+        return number if -(2**63) < number < 2**63 else _NotKept()
+    if issubclass(cls, float):
+        fraction = float.__pos__(value)
+        return fraction if math.isfinite(fraction) else _NotKept()
+    return _NotKept()

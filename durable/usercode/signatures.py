@@ -1,66 +1,87 @@
-"""What functions say of themselves: the type of a result, and whether a call fits."""
+"""What functions say of themselves: their parameters and results, and whether a call fits."""
 
 from __future__ import annotations
 
+import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from types import CodeType, FunctionType, SimpleNamespace
-from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
+from collections.abc import Callable, Sequence
+from functools import reduce
+from inspect import Parameter, Signature
+from operator import or_
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
 
-from durable.errors import InvalidCall
+from durable.codec.display import qualified_name, shown_value
+from durable.errors import InvalidCall, is_failure
+from durable.usercode.hints import hints_of, result_type
 
-if TYPE_CHECKING:
-    from inspect import Signature
+__all__ = [
+    "check_call",
+    "checked_type",
+    "default_of",
+    "hints_of",
+    "loop_types",
+    "name_of",
+    "parameter_types",
+    "required_keyword",
+    "result_type",
+    "signature_of",
+]
 
-_SPELT: dict[tuple[CodeType, str], Any] = {}  # annotations written as text, by the code that carries them
-_UNREADABLE = ""  # from Python 3.14 on annotations are evaluated when they are read, and may not be readable at once
-
-
-def result_type(function: Callable[..., Any]) -> Any:
-    """The annotation of what the function returns; Any when it says nothing. Asked at every replayed step."""
-    function = _plain(function)
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return _hinted_result(function)
-    try:
-        hint = function.__annotations__.get("return", Any) if function.__annotations__ else Any
-    except Exception:
-        hint = _UNREADABLE
-    if isinstance(hint, str):
-        known = _SPELT.get((code, hint), _SPELT)
-        if known is _SPELT:
-            known = _SPELT[code, hint] = _hinted_result(function)
-        return known
-    if hint is None:
-        return type(None)
-    return hint if type(hint) is type or hint is Any else _hinted_result(function)
+_POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def parameter_types(function: Callable[..., Any]) -> list[tuple[str, Any]]:
-    """The positional parameters of a function, each with its annotation (Any when it has none)."""
-    import inspect  # not on the path of a replay
-
+    """Return the positional parameters of a function, each with its annotation (Any when it has none)."""
     hints = hints_of(function)
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    parameters = signature_of(function).parameters.values()
-    return [(parameter.name, hints.get(parameter.name, Any)) for parameter in parameters if parameter.kind in kinds]
+    return [
+        (parameter.name, hints.get(parameter.name, Any))
+        for parameter in signature_of(function).parameters.values()
+        if parameter.kind in _POSITIONAL
+    ]
+
+
+def loop_types(body: Callable[..., Any]) -> tuple[Any, Any]:
+    """Return the types of a loop's state and of what it breaks with, by its body's annotations; Any where they say none.
+
+    The state is the body's second parameter, or what it continues with: `-> Continue[State] | Break[Result]`.
+    """
+    returned = result_type(body)
+    outcomes = get_args(returned) if get_origin(returned) in (Union, UnionType) else (returned,)
+    state = _state_parameter(body)
+    return (_inside(outcomes, "Continue") if state is Any else state), _inside(outcomes, "Break")
+
+
+def _state_parameter(body: Callable[..., Any]) -> Any:
+    try:
+        return parameter_types(body)[1][1]
+    except BaseException as error:  # no second one, or no signature at all
+        if not is_failure(error):
+            raise
+        return Any
+
+
+def _inside(outcomes: Sequence[Any], name: str) -> Any:
+    """The argument of Continue[...] or Break[...]; of several, all that they may be."""
+    found = [
+        get_args(outcome)[0]
+        for outcome in outcomes
+        if getattr(get_origin(outcome), "__qualname__", "") == name and len(get_args(outcome)) == 1
+    ]
+    bare = any(getattr(outcome, "__qualname__", "") == name and not get_args(outcome) for outcome in outcomes)
+    return Any if bare or not found else reduce(or_, found)
 
 
 def default_of(function: Callable[..., Any], parameter: str, otherwise: Any) -> Any:
-    """The default of a parameter, if it has one."""
-    import inspect
-
+    """Return the default of a parameter, if it has one."""
     default = signature_of(function).parameters[parameter].default
-    return otherwise if default is inspect.Parameter.empty else default
+    return otherwise if default is Parameter.empty else default
 
 
 def required_keyword(function: Callable[..., Any]) -> str | None:
-    """The first parameter that is given by keyword alone and has no default."""
-    import inspect
-
+    """Return the first parameter that is given by keyword alone and has no default."""
     for parameter in signature_of(function).parameters.values():
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and parameter.default is inspect.Parameter.empty:
+        if parameter.kind is Parameter.KEYWORD_ONLY and parameter.default is Parameter.empty:
             return parameter.name
     return None
 
@@ -72,23 +93,35 @@ def check_call(function: Callable[..., Any], first: str, arguments: Sequence[obj
     """
     try:
         signature = signature_of(function)
-    except (TypeError, ValueError):  # builtins that have none
+    except BaseException as error:  # builtins that have none, objects that refuse to say
+        if not is_failure(error):
+            raise
         return
     try:
         signature.bind(first, *arguments)
     except TypeError as error:
-        name = getattr(function, "__qualname__", repr(function))
         count = len(arguments)
         raise InvalidCall(
-            f"{what}: {name}{signature} can't be called with the {first} and {count} argument{'s' * (count != 1)}: "
-            f"{error}. It gets the {first} first, then the arguments of the call."
+            f"{what}: {name_of(function)}{signature} can't be called with the {first} and {count} "
+            f"argument{'s' * (count != 1)}: {error}. It gets the {first} first, then the arguments of the call."
         ) from None
 
 
-def signature_of(function: Callable[..., Any]) -> Signature:
-    """The parameters. Annotations may be text: they are shown, never asked for."""
-    import inspect
+def name_of(function: object) -> str:
+    """Return a function's qualified name, for messages; of another callable its repr."""
+    try:
+        name = getattr(function, "__qualname__", None)
+    except BaseException as error:
+        if not is_failure(error):
+            raise
+        name = None
+    if isinstance(function, type):
+        return qualified_name(function)
+    return name if type(name) is str else shown_value(function)
 
+
+def signature_of(function: Callable[..., Any]) -> Signature:
+    """Return the parameters. Annotations may be text: they are shown, never asked for."""
     if sys.version_info >= (3, 14):
         from annotationlib import Format
 
@@ -96,53 +129,9 @@ def signature_of(function: Callable[..., Any]) -> Signature:
     return inspect.signature(function)
 
 
-def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
-    """The resolved annotations, without those that can't be resolved (names that exist for type checkers alone)."""
-    function = _plain(function)
-    try:
-        return get_type_hints(function)
-    except Exception:
-        return _each_by_itself(function)
-
-
-def _each_by_itself(function: Callable[..., Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, written in _as_written(function).items():
-        try:
-            found |= get_type_hints(SimpleNamespace(__annotations__={name: written}), function.__globals__)
-        except Exception:
-            continue
-    return found
-
-
-def _as_written(function: Callable[..., Any]) -> Mapping[str, Any]:
-    if sys.version_info >= (3, 14):
-        from annotationlib import Format, get_annotations
-
-        return get_annotations(function, format=Format.FORWARDREF)
-    return getattr(function, "__annotations__", {})
-
-
-def _plain(function: Any) -> Any:
-    """What carries the annotations: a function, behind its bound arguments, its object, its cache or its class."""
-    while isinstance(function, partial):
-        function = function.func
-    if isinstance(function, FunctionType):
-        return function
-    bound = getattr(function, "__func__", None) or getattr(function, "__wrapped__", None)
-    return bound if bound is not None else type(function).__call__
-
-
-def _hinted_result(function: Any) -> Any:
-    hint = hints_of(function).get("return", Any)
-    if getattr(get_origin(hint), "__name__", "") in ("Coroutine", "Awaitable"):
-        hint = get_args(hint)[-1]
-    return hint
-
-
 def checked_type(given: Any, what: str) -> Any:
-    """A type that a call asserts, as it is; raises InvalidCall for anything else, which would be no check at all."""
+    """Return a type that a call asserts, as it is; raises InvalidCall for anything else, which would be no check at all."""
     known = isinstance(given, type) or given is None or get_origin(given) is not None
     if not known and type(given).__module__ not in ("typing", "typing_extensions", "types"):
-        raise InvalidCall(f"{what} is a type, such as Order or list[Order], not {given!r}")
+        raise InvalidCall(f"{what} is a type, such as Order or list[Order], not {shown_value(given)}")
     return given

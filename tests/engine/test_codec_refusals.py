@@ -88,7 +88,7 @@ UNSTORABLE: list[tuple[str, Callable[[], Any], str]] = [
     ("object", Plain, "Return a dataclass, a dict, or an id"),
     ("path", lambda: Path("a"), "Return a dataclass, a dict, or an id"),
     ("deque", deque, "Return a dataclass, a dict, or an id"),
-    ("bytearray", lambda: bytearray(b"a"), "Return bytearray(...) of it"),
+    ("bytearray", lambda: bytearray(b"a"), "Return bytes(...) of it"),
     ("defaultdict", lambda: defaultdict(list), "Return dict(...) of it"),
     ("ordered dict", OrderedDict, "Return dict(...) of it"),
     ("subclass of str", lambda: Text("a"), "Return str(...) of it"),

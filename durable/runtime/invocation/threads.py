@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from durable.engine.interrupts import ProcessEnds
+from durable.errors import is_failure
 
 GRACE = 2.0  # seconds that a body has to end once it was told to
 
@@ -64,7 +64,7 @@ class Body:
             self._interrupt(thread)
             thread.join(GRACE)
             return TimedOut(running=thread.is_alive())
-        if isinstance(outcome, Raised) and isinstance(outcome.error, (ProcessEnds, KeyboardInterrupt)):
+        if isinstance(outcome, Raised) and not is_failure(outcome.error):
             raise outcome.error
         return outcome
 
