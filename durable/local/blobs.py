@@ -1,0 +1,40 @@
+"""Large values, as S3 keeps them: one row for each object."""
+
+from __future__ import annotations
+
+from durable.errors import StoreError
+from durable.local.database import Database
+
+
+class SqliteBlobs:
+    """Implements `durable.runtime.ports.Blobs`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def put(self, key: str, value: bytes) -> None:
+        """Write an object; every later `get` returns it."""
+        with self._database as connection:
+            connection.execute("INSERT OR REPLACE INTO blob VALUES (?, ?)", (key, value))
+
+    def get(self, key: str) -> bytes:
+        """Return an object's bytes; raises StoreError if there is none."""
+        with self._database as connection:
+            found = connection.execute("SELECT value FROM blob WHERE key = ?", (key,)).fetchone()
+        if found is None:
+            raise StoreError(f"could not read '{key}' from the local store: there is no such object")
+        value: bytes = found[0]
+        return value
+
+    def drop(self, prefix: str) -> None:
+        """Delete every object whose key begins so."""
+        with self._database as connection:
+            connection.execute("DELETE FROM blob WHERE substr(key, 1, ?) = ?", (len(prefix), prefix))
+
+    def keys(self, prefix: str = "") -> list[str]:
+        """Return the keys that begin so, in order."""
+        with self._database as connection:
+            found = connection.execute(
+                "SELECT key FROM blob WHERE substr(key, 1, ?) = ? ORDER BY key", (len(prefix), prefix)
+            )
+            return [key for (key,) in found]
