@@ -1,27 +1,20 @@
-"""Binds the ports to AWS. The only reader of the environment, which it reads when the first event is there."""
+"""Builds the application of a process. The only reader of the environment, which it reads when the first event is there."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from durable import Workflow
-from durable.aws.clients import Clients
-from durable.aws.dynamodb.store import DynamoStore
-from durable.aws.eventbridge import EventBridgePublisher, EventBridgeQueue
 from durable.aws.logging import service_logger
 from durable.aws.metrics import MetricsObserver
-from durable.aws.s3 import S3Blobs
-from durable.aws.scheduler import ScheduledQueue
-from durable.aws.sqs import SqsQueue
 from durable.aws.system import LambdaProcess, RandomNonces, SystemClock
-from durable.functions.configuration import Configuration, Transport
+from durable.functions.configuration import Configuration
 from durable.functions.discovery import discovered
 from durable.runtime.application import Application, assemble
-from durable.runtime.ports import Clock, Observer, Ports, Process, Queue
+from durable.runtime.ports import Adapters, Clock, Observer, Ports, Process
 from durable.runtime.registry import Registry
 from durable.runtime.storage.values import Vault
 
@@ -53,6 +46,7 @@ def build(
     *,
     process: Process | None = None,
     observer: Observer | None = None,
+    adapters: Adapters | None = None,
 ) -> Application:
     """An application for this environment; by default with the workflows that DURABLE_WORKFLOWS names, and the real time.
 
@@ -60,35 +54,25 @@ def build(
     """
     configuration = Configuration.read(environment)
     service_logger(configuration.service)
-    clients = _clients(environment.get("AWS_REGION"), environment.get("AWS_ENDPOINT_URL"))
     time = clock or SystemClock()
+    bound = adapters or _aws(configuration, environment, time)
     metrics = MetricsObserver(configuration.namespace, configuration.service)
-    store = DynamoStore(configuration.table, clients.dynamodb, time.sleep)
     ports = Ports(
-        store=store,
-        values=Vault(store, S3Blobs(configuration.bucket, clients.s3) if configuration.bucket else None),
-        queue=_queue(configuration, clients, time),
+        store=bound.store,
+        values=Vault(bound.store, bound.blobs),
+        queue=bound.queue,
         clock=time,
         nonces=RandomNonces(),
         process=process or LambdaProcess(metrics.flush),
         observer=observer or metrics,
-        publisher=EventBridgePublisher(configuration.bus, clients.events, time.sleep) if configuration.bus else None,
+        publisher=bound.publisher,
     )
     registry = Registry(discovered(configuration.workflows) if workflows is None else workflows)
     return assemble(configuration.settings, ports, registry)
 
 
-def _queue(configuration: Configuration, clients: Clients, time: Clock) -> Queue:
-    """The queue, behind what brings continuations to it at once, and behind what brings them much later."""
-    queue: Queue = SqsQueue(configuration.queue_url, clients.sqs, configuration.rejected_url)
-    if configuration.transport is Transport.EVENTBRIDGE:
-        queue = EventBridgeQueue(queue, configuration.bus, clients.events, time.sleep)
-    if configuration.schedules is not None:
-        queue = ScheduledQueue(queue, configuration.schedules, clients.scheduler, time)
-    return queue
+def _aws(configuration: Configuration, environment: Mapping[str, str], time: Clock) -> Adapters:
+    """Bind the ports to AWS."""
+    from durable.functions.aws import adapters  # loads boto3, which the local store does without
 
-
-@cache
-def _clients(region: str | None, endpoint: str | None) -> Clients:
-    """Made once in a process for each place that they call, however many applications are built in it."""
-    return Clients(region=region)  # boto3 reads the endpoint itself
+    return adapters(configuration, environment, time)

@@ -6,8 +6,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from durable.runtime.head import FOREVER, Head
-from durable.runtime.ports import Update, Where
+from durable.engine.entries import FOREVER
+from durable.protocol.head import Head
+from durable.protocol.updates import Update, Where
 
 
 def holds(head: Head, where: Where) -> bool:

@@ -7,7 +7,7 @@ one of a message that is gone does nothing.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -58,6 +58,7 @@ class Messages:
         self._queues = queues
         self._clock = clock
         self._ids = ids
+        self.listeners: list[Callable[[Message], object]] = []  # called with each message that was sent
 
     def send(
         self, queue: str, body: str, delay: float | None = None, attributes: Mapping[str, Any] | None = None
@@ -66,9 +67,12 @@ class Messages:
         settings, now = self._settings(queue), self._clock.now()
         visible = now + round((settings.delay if delay is None else delay) * 1000)
         with self._database as connection:
-            return _insert(
+            message = _insert(
                 connection, Message(0, self._ids(), queue, body, attributes or {}, now, visible, 0, 0, "", 0)
             )
+        for listener in self.listeners:
+            listener(message)
+        return message
 
     def copy(self, message: Message, visible: int) -> Message:
         """Let a message (waiting, received or gone) be delivered once more at that time, under its own id."""
@@ -86,13 +90,12 @@ class Messages:
         settings, now = self._settings(queue), self._clock.now()
         found: list[Message] = []
         with self._database as connection:
-            for message in _visible(connection, queue, now):
-                if settings.receives and message.received >= settings.receives and not message.copy:
-                    _move(connection, message, settings.dead_letters, now)
-                    continue
-                found.append(_received(connection, message, now, settings.visibility))
-                if len(found) == count:
-                    break
+            while visible := _visible(connection, queue, now, count - len(found)):
+                for message in visible:
+                    if settings.receives and message.received >= settings.receives and not message.copy:
+                        _move(connection, message, settings.dead_letters, now)
+                    else:
+                        found.append(_received(connection, message, now, settings.visibility))
         return found
 
     def delete(self, receipt: str) -> None:
@@ -149,9 +152,10 @@ def _insert(connection: sqlite3.Connection, message: Message) -> Message:
     return msgspec.structs.replace(message, number=added.lastrowid)
 
 
-def _visible(connection: sqlite3.Connection, queue: str, now: int) -> list[Message]:
+def _visible(connection: sqlite3.Connection, queue: str, now: int, count: int) -> list[Message]:
     found = connection.execute(
-        f"SELECT {_COLUMNS} FROM message WHERE queue = ? AND visible <= ? ORDER BY visible, number", (queue, now)
+        f"SELECT {_COLUMNS} FROM message WHERE queue = ? AND visible <= ? ORDER BY visible, number LIMIT ?",
+        (queue, now, count),
     )
     return [_message(row) for row in found]
 

@@ -6,7 +6,7 @@ import math
 
 from durable.local.messages import Messages
 from durable.local.schedules import Schedule, Schedules
-from durable.runtime.continuation import Continuation
+from durable.protocol.continuation import Continuation
 from durable.runtime.ports import Clock
 
 MAX_DELAY = 900  # seconds; as SQS: what waits longer is scheduled

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from durable.local.database import Database
+from durable.local.messages import Messages
 
 
 class Schedule(Struct, frozen=True):
@@ -34,6 +35,21 @@ class Schedules:
         """Delete a schedule; nothing happens if there is none of that name."""
         with self._database as connection:
             connection.execute("DELETE FROM schedule WHERE name = ?", (name,))
+
+    def fire(self, messages: Messages, now: int) -> None:
+        """Put what is due into its queues; a process that dies in between puts it there again."""
+        for schedule in self.pending():
+            if schedule.moment > now:
+                return
+            messages.send(schedule.queue, schedule.body, 0)
+            self.delete(schedule.name)
+
+    def next(self) -> int | None:
+        """Return when the next schedule fires."""
+        with self._database as connection:
+            (moment,) = connection.execute("SELECT min(moment) FROM schedule").fetchone()
+        next_moment: int | None = moment
+        return next_moment
 
     def pending(self) -> list[Schedule]:
         """Return the schedules, soonest first."""

@@ -11,15 +11,18 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from durable.engine.messages import Sent, message_key, queue_prefix
+from durable.api.messages import Sent, message_key, queue_prefix
 from durable.errors import StoreError
 from durable.local.conditions import applied, holds
 from durable.local.database import Database
 from durable.local.tables import NotWritten, OwnTables
-from durable.runtime.head import Head
-from durable.runtime.ports import Blocked, Put, Refused, Segment, Update
+from durable.protocol.head import AT_REST, TERMINAL, Head
+from durable.protocol.updates import Blocked, Put, Refused, Segment, Update
 
 MAX_ITEM = 400 * 1024  # bytes; what DynamoDB takes in one item
+
+_CLOSED = ", ".join(f"'{status}'" for status in sorted(TERMINAL | AT_REST))
+_OPEN = f"AND status NOT IN ({_CLOSED})"
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Head).decode
@@ -146,6 +149,13 @@ class SqliteStore:
                 "SELECT pk, due FROM head WHERE due > 0 AND due BETWEEN ? AND ? AND due_shard = ? ORDER BY due LIMIT ?",
                 (since, until, shard, limit),
             ).fetchall()
+
+    def next_due(self, *, open_only: bool) -> int | None:
+        """Return the earliest due time; of executions that go on by themselves, or of those at their end too."""
+        where = _OPEN if open_only else ""
+        with self._database as connection:
+            found = connection.execute(f"SELECT due FROM head WHERE due > 0 {where} ORDER BY due LIMIT 1").fetchone()
+        return None if found is None else found[0]
 
     def purge(self, head: Head) -> None:
         """Delete every item of an execution, and its head if it is still as given."""

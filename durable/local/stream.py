@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from durable.local.database import Database
-from durable.runtime.head import Head
+from durable.protocol.head import Head
 
 _decode = msgspec.msgpack.Decoder(Head).decode
 

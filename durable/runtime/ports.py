@@ -191,6 +191,15 @@ class Values(Protocol):
         """Delete what of an execution is not in the table."""
 
 
+class Adapters(Struct, frozen=True):
+    """The ports behind which a deployment's data is: the same for every process that is part of it."""
+
+    store: Store
+    queue: Queue
+    blobs: Blobs | None = None  # None: what is too large for the store can't be kept
+    publisher: Publisher | None = None
+
+
 class Ports(Struct, frozen=True):
     """All of them, as they are bound in one process."""
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from durable.testing.aws.calls import Call
+    from durable.testing.calls import Call
     from durable.testing.harness import Harness as Harness
     from durable.testing.invocations import ProcessDied as ProcessDied
 
 _HOMES = {
-    "Call": "durable.testing.aws.calls",
+    "Call": "durable.testing.calls",
     "Harness": "durable.testing.harness",
     "ProcessDied": "durable.testing.invocations",
 }

@@ -1,4 +1,4 @@
-"""A template deployed in memory: its stack in an emulator, its functions, its event sources, under one virtual clock."""
+"""A template deployed in memory: its functions and event sources before a backend, under one virtual clock."""
 
 from __future__ import annotations
 
@@ -6,30 +6,22 @@ import os
 from collections.abc import Mapping
 from contextlib import ExitStack
 from datetime import datetime
-from functools import cache
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
-from durable.testing.aws.calls import Traffic
-from durable.testing.aws.emulator import Emulator
-from durable.testing.aws.mail import Mail
-from durable.testing.aws.metering import Meter
-from durable.testing.aws.permissions import Permissions
-from durable.testing.aws.watch import Watch
-from durable.testing.aws.wire import tapped
+from durable.testing.backend import Backend, World
 from durable.testing.clock import START, VirtualClock
 from durable.testing.faults import Faults
 from durable.testing.functions import DeployedFunction, installed
 from durable.testing.invocations import Invocations
 from durable.testing.lifetime import Lifetime
-from durable.testing.pump import Pump
 from durable.testing.runner import Build, Processes, Runner
+from durable.testing.sources.pump import Pump
 from durable.testing.sources.queue import QueuePoller
 from durable.testing.sources.schedule import Schedule
 from durable.testing.sources.stream import StreamReader
-from durable.testing.sources.timers import Timers
 from durable.testing.template.definitions import QueueSource, ScheduleSource, StreamSource
-from durable.testing.template.stack import REGION, Stack
+from durable.testing.template.stack import REGION
 from durable.testing.template.template import Template
 from durable.testing.wiring import Search, find_wiring
 
@@ -56,7 +48,7 @@ class Deployment:
         self,
         template: Template,
         *,
-        emulator: Emulator,
+        backend: Backend,
         environment: Mapping[str, str],
         start: datetime | None,
         build: Build,
@@ -67,7 +59,7 @@ class Deployment:
         self.faults = Faults(self.invocations)
         self.limit = LIMIT
         self._template = template
-        self._emulator = emulator
+        self._backend = backend
         self._overrides = environment
         self.found = Search(template, None)
         self._build = build
@@ -78,19 +70,11 @@ class Deployment:
         with ExitStack() as opening:
             opening.callback(self.lifetime.close)
             opening.enter_context(installed(ENVIRONMENT))
-            opening.enter_context(self._emulator.running())
-            opening.enter_context(self.clock)
-            self.stack = Stack.create(
-                self._template,
-                _client("dynamodb"),
-                _client("sqs"),
-                events=_client("events"),
-                scheduler=_client("scheduler"),
-                s3=_client("s3"),
-            )
-            self.found = find_wiring(self._template)  # in here, for what is imported may make calls
+            world = World(self._template, self.lifetime, self.clock, self.invocations, self.faults)
+            self.services = opening.enter_context(self._backend(world))
+            with self.services.traffic.unrecorded():  # what is imported may make calls
+                self.found = find_wiring(self._template)
             self._assemble()
-            opening.enter_context(tapped(self.traffic.carry))
             self._open = opening.pop_all()
         return self
 
@@ -103,63 +87,31 @@ class Deployment:
         self._open.__exit__(kind, error, trace)
 
     def _assemble(self) -> None:
-        self.meter = Meter(self.stack.tables, self._emulator.item)
-        self.watch = Watch(self.meter, self._emulator.item)
-        self.mail = Mail(self.clock, self.stack.queues, self._emulator.messages)
-        self.permissions = Permissions(self._template, self.stack)
-        self.traffic = Traffic(
-            self.clock,
-            self.invocations,
-            self.permissions,
-            self.faults,
-            self.mail,
-            self.meter,
-            self.watch,
-            self.lifetime,
-        )
-        self.timers = self.traffic.timers = self._timers()
         self.functions = {
             definition.id: DeployedFunction(
                 definition, REGION, self._template.path.parent, self.clock, dict(self._overrides)
             )
-            for definition in self.stack.functions.values()
+            for definition in self.services.stack.functions.values()
         }
         self.processes = Processes(self.found.wiring, self._build)
         self.runner = Runner(
-            self.functions, self.invocations, self.processes, self.traffic.recorded, limit=lambda: self.limit
+            self.functions, self.invocations, self.processes, self.services.traffic.recorded, limit=lambda: self.limit
         )
         self.pump = self._pump()
 
-    def _timers(self) -> Timers:
-        timers = Timers(self.clock, self.stack.queues, _client("sqs"), _client("scheduler"), self.traffic.unrecorded)
-        for settings in self.stack.schedules:
-            timers.add((settings.get("GroupName", "default"), settings["Name"]), settings)
-        return timers
-
     def _pump(self) -> Pump:
+        services, invoke = self.services, self.runner.invoke
         queues, streams, schedules = [], [], []
-        invoke, unrecorded = self.runner.invoke, self.traffic.unrecorded
-        for source in (source for function in self.stack.functions.values() for source in function.sources):
+        for source in (source for function in services.stack.functions.values() for source in function.sources):
             match source:
                 case QueueSource():
-                    queue = self.stack.queue_of(source.queue)
+                    queue = services.stack.queue_of(source.queue)
                     assert queue is not None, (
                         f"{source.function} polls {source.queue}, which the template does not make"
                     )
-                    queues.append(QueuePoller(source, queue, REGION, _client("sqs"), self.mail, invoke, unrecorded))
+                    queues.append(QueuePoller(source, queue, services.polling, invoke))
                 case StreamSource():
-                    streams.append(
-                        StreamReader(source, REGION, _client("dynamodbstreams"), self.clock, invoke, unrecorded)
-                    )
+                    streams.append(StreamReader(source, services.feed(source), self.clock, invoke))
                 case ScheduleSource():
                     schedules.append(Schedule(source, REGION, self.clock, invoke, began=self.clock.now()))
-        return Pump(self.clock, self.mail, self.watch, queues, streams, schedules, self.timers)
-
-
-@cache
-def _client(service: str) -> Any:
-    """A client of the harness's own; making one takes 25 ms, so all harnesses of a process share them."""
-    import boto3
-
-    session: Any = boto3.Session("testing", "testing", region_name=REGION)
-    return session.client(service)
+        return Pump(self.clock, services.mail, services.due, queues, streams, schedules, services.timers)

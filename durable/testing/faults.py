@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from durable.errors import InvalidCall
-from durable.testing.aws.wire import Answered, Request
 from durable.testing.invocations import Invocations, ProcessDied
 
 CLIENT = "client"  # who makes the calls outside of all invocations
@@ -15,6 +14,26 @@ CLIENT = "client"  # who makes the calls outside of all invocations
 Action = Callable[[], object]
 Operation = str | tuple[str, ...]
 """botocore's name of an operation, or of several."""
+
+
+class Answered(BaseException):
+    """Raised instead of making a call: this is its answer, as AWS would give it."""
+
+    def __init__(self, status: int, body: Mapping[str, Any]) -> None:
+        self.status = status
+        self.body = body
+        super().__init__(status)
+
+    @property
+    def error(self) -> str | None:
+        """The error's code; None when the call succeeded."""
+        if self.status < 300:
+            return None
+        return str(self.body.get("__type", "")).rpartition("#")[2] or f"HTTP {self.status}"
+
+
+class AnswerLost(Exception):
+    """The connection broke before the answer was there; whether the call was applied, its caller can't tell."""
 
 
 @dataclass(slots=True)
@@ -97,9 +116,7 @@ class Faults:
     @staticmethod
     def lose_answer() -> NoReturn:
         """The connection breaks before the answer is there."""
-        from botocore.exceptions import ConnectionClosedError
-
-        raise ConnectionClosedError(endpoint_url="the endpoint, by a planned fault")
+        raise AnswerLost("by a planned fault")
 
     @staticmethod
     def refuse(code: str, message: str = "by a planned fault") -> Action:
@@ -119,9 +136,10 @@ class Faults:
 
     # --- occasions --------------------------------------------------------------------------------------------------
 
-    def call(self, moment: str, request: Request) -> None:
+    def call(self, moment: str, operation: str) -> None:
         """A call is about to be sent, or was applied."""
-        self._happen(moment, request.operation)
+        if self._plans:
+            self._happen(moment, operation)
 
     def body(self, path: str) -> None:
         """A body is about to run."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -13,26 +13,28 @@ from typing import Any, ClassVar, Literal, Self
 from durable.errors import ConfigurationError
 from durable.runtime.application import Application, assemble
 from durable.runtime.client.client import Client
-from durable.testing.aws.calls import Call
 from durable.testing.aws.emulator import Emulator
-from durable.testing.aws.mail import Message
 from durable.testing.aws.moto import Moto
 from durable.testing.aws.permissions import Permissions
+from durable.testing.backend import Services, World
+from durable.testing.calls import Call
 from durable.testing.clock import VirtualClock, seconds
 from durable.testing.deployment import Deployment
 from durable.testing.doubles import BodyObserver, VirtualProcess
 from durable.testing.faults import Faults
 from durable.testing.invocations import Invocation
 from durable.testing.lifetime import NotEntered, Phase
-from durable.testing.pump import SWEEPER
 from durable.testing.runner import EndlessRun
+from durable.testing.sources.messages import Message
+from durable.testing.sources.pump import SWEEPER
 from durable.testing.sources.queue import Batch
 from durable.testing.sources.timers import Timer
 from durable.testing.template.stack import Stack
 from durable.testing.template.template import Template
 from durable.testing.wiring import Search
 
-TRANSPORT = "DURABLE_TEST_TRANSPORT"  # of harnesses that choose none: a whole suite can be run on either
+STORE = "DURABLE_TEST_STORE"  # of harnesses that choose none: a whole suite can be run on either …
+TRANSPORT = "DURABLE_TEST_TRANSPORT"  # … and over either
 CONTINUATIONS = "ContinuationQueue"
 WORKER = "Worker"
 _MOST_SWEEPS = 1_000  # one after the other, with no other invocation between
@@ -54,6 +56,7 @@ class Harness(Client):
         *,
         workflows: Iterable[Any] | None = None,
         steps_per_invocation: int = 1,
+        store: Literal["moto", "local"] | None = None,
         transport: Literal["sqs", "eventbridge"] | None = None,
         start: datetime | None = None,
         template: Path | str | None = None,
@@ -61,9 +64,12 @@ class Harness(Client):
     ) -> None:
         """Workflows None: all of handler/workflows/. The template: the nearest `template.yaml`; parameters override its.
 
-        Transport None: that of the environment's DURABLE_TEST_TRANSPORT, by default sqs.
+        The store is moto, which answers every AWS call, or local: SQLite behind the same ports, in which a step takes less
+        than a millisecond, calls cost no units, and roles are not checked. None: DURABLE_TEST_STORE of the environment, by
+        default moto. Transport None: DURABLE_TEST_TRANSPORT, by default sqs.
         """
-        carrier = transport or os.environ.get(TRANSPORT, "sqs")
+        self.store = _choice("store", store, STORE, ("moto", "local"))
+        carrier = _choice("transport", transport, TRANSPORT, ("sqs", "eventbridge"))
         chosen = {} if carrier == "sqs" else {"Transport": carrier}
         # The operations that send a continuation: a bus can't keep one, so what is delayed goes to the queue.
         self.sending = ("SendMessage",) if carrier == "sqs" else ("PutEvents", "SendMessage")
@@ -71,7 +77,7 @@ class Harness(Client):
         self._workflows = None if workflows is None else list(workflows)
         self._deployment = Deployment(
             loaded,
-            emulator=self.emulator,
+            backend=self._backend,
             environment={"DURABLE_STEPS": str(steps_per_invocation), "DURABLE_DRIFT": "error"},
             start=start,
             build=self._build,
@@ -103,6 +109,15 @@ class Harness(Client):
             raise NoWiring(deployment.found)
         raise AttributeError(f"a Harness has no attribute {name!r}")
 
+    def _backend(self, world: World) -> AbstractContextManager[Services]:
+        if self.store == "local":
+            from durable.testing.local.backend import local  # neither of the two loads what the other needs
+
+            return local(world)
+        from durable.testing.aws.backend import emulated
+
+        return emulated(self.emulator, world)
+
     def _build(self, environment: Mapping[str, str]) -> Any:
         application = self._deployment.found.wiring.build(
             environment,
@@ -110,11 +125,16 @@ class Harness(Client):
             self.clock,
             process=VirtualProcess(self.faults),
             observer=BodyObserver(self.faults),
+            **self._adapters(environment),
         )
         if not isinstance(application, Application):  # a template with a wiring of its own
             return application
         ports = self._deployment.lifetime.guard(application.ports)
         return assemble(application.settings, ports, application.registry)
+
+    def _adapters(self, environment: Mapping[str, str]) -> dict[str, Any]:
+        make = self._deployment.services.adapters
+        return {} if make is None else {"adapters": make(environment)}
 
     @property
     def _live(self) -> Deployment:
@@ -180,32 +200,32 @@ class Harness(Client):
 
     def messages(self, queue: str | None = CONTINUATIONS) -> Sequence[Message]:
         """What is in a queue (None: in any), soonest visible first; the invisible too."""
-        return self._made.mail.waiting(queue)
+        return self._made.services.mail.waiting(queue)
 
     @property
     def sent(self) -> Sequence[Message]:
         """Every message that was sent to any queue, in order."""
-        return self._made.mail.sent
+        return self._made.services.mail.sent
 
     @property
     def schedules(self) -> Sequence[Timer]:
         """The schedules of EventBridge Scheduler that will fire, soonest first."""
-        return self._made.timers.pending()
+        return self._made.services.timers.pending()
 
     def duplicate(self, message: Message, delay: timedelta | float = 0) -> Message:
         """The message (waiting, delivered or deleted) is delivered once more after the delay, under its own id."""
-        return self._live.mail.duplicate(message, self.clock.now() + round(seconds(delay) * 1000))
+        return self._live.services.mail.duplicate(message, self.clock.now() + round(seconds(delay) * 1000))
 
     def duplicate_all(self, copies: int = 1) -> None:
         """Every message that is sent from now on is delivered so many times more."""
-        self._live.mail.duplicates = copies
+        self._live.services.mail.duplicates = copies
 
     # --- what happened ----------------------------------------------------------------------------------------------
 
     @property
     def calls(self) -> Sequence[Call]:
         """Every AWS call that functions and the client made, in order; Lambda's own polling is not among them."""
-        return self._made.traffic.calls
+        return self._made.services.traffic.calls
 
     @property
     def invocations(self) -> Sequence[Invocation]:
@@ -225,12 +245,15 @@ class Harness(Client):
     @property
     def stack(self) -> Stack:
         """The tables, queues and functions."""
-        return self._made.stack
+        return self._made.services.stack
 
     @property
     def permissions(self) -> Permissions:
         """What the functions' roles allow, and what of it was used."""
-        return self._made.permissions
+        permissions = self._made.services.permissions
+        if permissions is None:
+            raise ConfigurationError("the local store checks no permissions: use Harness(store='moto') to see them.")
+        return permissions
 
     @property
     def limit(self) -> int:
@@ -240,6 +263,14 @@ class Harness(Client):
     @limit.setter
     def limit(self, invocations: int) -> None:
         self._deployment.limit = invocations
+
+
+def _choice(name: str, chosen: str | None, variable: str, choices: tuple[str, ...]) -> str:
+    """Return what was chosen, by the argument or by the environment; by default the first."""
+    value = chosen or os.environ.get(variable) or choices[0]
+    if value not in choices:
+        raise ConfigurationError(f"the {name} of a harness is {' or '.join(choices)}, not {value!r}.")
+    return value
 
 
 class NoWiring(ConfigurationError, AttributeError):

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 import boto3
 
 from durable.testing import Harness
-from durable.testing.aws.calls import Call
 from durable.testing.aws.units import item_size
+from durable.testing.calls import Call
 from infra.bench import workloads
 from infra.bench.report import Figure
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from contextlib import nullcontext
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import boto3
 
+from durable.testing.aws.feed import StreamFeed
 from durable.testing.sources.schedule import Schedule
 from durable.testing.sources.stream import StreamReader
 from infra.demo.deployment import Deployment, Lambda
@@ -26,12 +26,12 @@ def main(directory: Path) -> None:
     clock = runtime.clock
     streams = boto3.client("dynamodbstreams")
     source = runtime.source("TerminalFailure")
-    reader = StreamReader(source, deployment.region, streams, clock, runtime.invoke, nullcontext)
+    feed = StreamFeed(source.stream, source.starting_position, deployment.region, streams)
+    reader = StreamReader(source, feed, clock, runtime.invoke)
     every = replace(runtime.source("Sweeper"), every=SWEEP)
     schedule = Schedule(every, deployment.region, clock, runtime.invoke, began=clock.now())
     tick = schedule.tick_from(clock.now())
     while True:
-        reader.written = True
         while reader.deliver():
             pass
         if clock.now() >= tick:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import sys
 import time
-from contextlib import nullcontext
 from pathlib import Path
 
 import boto3
 
 from durable.testing.aws.mail import Mail
+from durable.testing.aws.polling import SqsPolling
 from durable.testing.sources.queue import QueuePoller
 from infra.demo.deployment import Deployment, Lambda
 from infra.demo.kills import plan
@@ -31,9 +31,9 @@ def main(directory: Path, transfers: int, kills: int, seed: int) -> None:
     deployment = Deployment.load(directory / "deployment.json")
     runtime = Lambda(deployment)
     runtime.warm(*FUNCTIONS)
-    sqs, mail = boto3.client("sqs"), Mail(runtime.clock, {})
+    polling = SqsPolling(boto3.client("sqs"), Mail(runtime.clock, {}), deployment.region)
     pollers = [
-        QueuePoller(source, deployment.queue(source.queue), deployment.region, sqs, mail, runtime.invoke, nullcontext)
+        QueuePoller(source, deployment.queue(source.queue), polling, runtime.invoke)
         for source in map(runtime.source, FUNCTIONS)
     ]
     continuations, *others = pollers

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from typing import Any
 
 import boto3
@@ -21,7 +20,9 @@ from durable.aws.connect import Unobserved
 from durable.aws.system import SystemClock
 from durable.functions import wiring
 from durable.runtime.client.client import Client
+from durable.testing.aws.feed import StreamFeed
 from durable.testing.aws.mail import Mail
+from durable.testing.aws.polling import SqsPolling
 from durable.testing.functions import DeployedFunction, installed
 from durable.testing.invocations import Invocation
 from durable.testing.sources.queue import QueuePoller
@@ -100,12 +101,13 @@ class Deployed:
                 case QueueSource(queue=name):
                     queue = stack.queue_of(name)
                     assert queue is not None
-                    mail = Mail(self._clock, {})
-                    poller = QueuePoller(source, queue, REGION, clients.sqs(), mail, self._invoke, nullcontext)
+                    polling = SqsPolling(clients.sqs(), Mail(self._clock, {}), REGION)
+                    poller = QueuePoller(source, queue, polling, self._invoke)
                     self._looks.append(lambda poller=poller: (batch := poller.poll()) and batch.deliver())
                 case StreamSource():
-                    reader = StreamReader(source, REGION, streams, self._clock, self._invoke, nullcontext)
-                    self._looks.append(lambda reader=reader: (setattr(reader, "written", True), reader.deliver()))
+                    feed = StreamFeed(source.stream, source.starting_position, REGION, streams)
+                    reader = StreamReader(source, feed, self._clock, self._invoke)
+                    self._looks.append(reader.deliver)
 
     def _invoke(self, function: str, event: Any) -> Invocation:
         return Invocation(0, function, event, 0, self._functions[function].invoke(event), ended=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -14,7 +14,9 @@ from typing import Any
 import boto3
 
 from durable.aws.system import SystemClock
+from durable.testing.aws.feed import StreamFeed
 from durable.testing.aws.mail import Mail
+from durable.testing.aws.polling import SqsPolling
 from durable.testing.functions import installed
 from durable.testing.invocations import Invocation
 from durable.testing.sources.queue import QueuePoller
@@ -145,15 +147,13 @@ def _source(stack: Stack, source: object, invoke: Callable[[str, Any], Invocatio
         case QueueSource():
             queue = stack.queue_of(source.queue)
             assert queue is not None
-            poller = QueuePoller(source, queue, stack.region, boto3.client("sqs"), Mail(clock, {}), invoke, nullcontext)
+            polling = SqsPolling(boto3.client("sqs"), Mail(clock, {}), stack.region)
+            poller = QueuePoller(source, queue, polling, invoke)
             return lambda: (batch := poller.poll()) is not None and batch.deliver() is not None
         case StreamSource():
-            reader = StreamReader(source, stack.region, boto3.client("dynamodbstreams"), clock, invoke, nullcontext)
-
-            def look() -> bool:
-                reader.written = True
-                return reader.deliver() is not None
-
-            return look
+            streams = boto3.client("dynamodbstreams")
+            feed = StreamFeed(source.stream, source.starting_position, stack.region, streams)
+            reader = StreamReader(source, feed, clock, invoke)
+            return lambda: reader.deliver() is not None
         case _:
             return None

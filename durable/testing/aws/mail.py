@@ -7,7 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from durable.runtime.ports import Clock
-from durable.testing.aws.wire import Answer, Answered, Request
+from durable.testing.aws.wire import Answer, Request
+from durable.testing.faults import Answered
+from durable.testing.sources.messages import Message
 from durable.testing.template.stack import Queue
 
 _COPY = "copy-"  # how the receipt handles of copies begin
@@ -18,26 +20,6 @@ Look = Callable[[Queue], Iterable[tuple[str, str]]]
 
 def _unseen(queue: Queue) -> Iterable[tuple[str, str]]:
     return ()
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """A message in a queue."""
-
-    queue: str  # logical id
-    id: str  # SQS's messageId
-    body: str
-    attributes: Mapping[str, Any]  # message attributes, as they were sent
-    sent: int  # milliseconds since the epoch
-    visible: int  # when a receive can get it
-    origin: str = ""  # ARN of the queue that it was dead-lettered from
-    copy: int = 0  # above zero: a duplicate that SQS itself might have made, kept here and not in the queue
-    received: int = 0  # how often (of copies; the queue counts the others)
-
-    @property
-    def handle(self) -> str:
-        """The receipt handle of a copy."""
-        return f"{_COPY}{self.copy}-{self.id}"
 
 
 @dataclass(slots=True)
@@ -74,7 +56,7 @@ class Mail:
         self._copies += 1
         copy = replace(message, copy=self._copies, visible=visible, received=0)
         self._keep(copy)
-        self._handles[copy.handle] = (copy.id, copy.copy)
+        self._handles[handle_of(copy)] = (copy.id, copy.copy)
         return copy
 
     def take_copies(self, queue: str, count: int) -> list[Message]:
@@ -190,3 +172,8 @@ class Mail:
 
     def _named(self, arn_or_url: str) -> Queue | None:
         return next((queue for queue in self.queues.values() if arn_or_url in (queue.arn, queue.url)), None)
+
+
+def handle_of(copy: Message) -> str:
+    """The receipt handle of a copy, which is kept here and not in the queue."""
+    return f"{_COPY}{copy.copy}-{copy.id}"

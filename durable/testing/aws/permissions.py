@@ -9,8 +9,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from durable.engine.interrupts import ProcessEnds
+from durable.testing.aws.scheduler import schedule_of
 from durable.testing.aws.wire import Request
-from durable.testing.sources.timers import schedule_of
 from durable.testing.template.intrinsics import NO_VALUE, Intrinsics, Unresolved
 from durable.testing.template.stack import ACCOUNT, Stack
 from durable.testing.template.template import FUNCTION, Template

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,7 @@ class Watch:
 
     meter: Meter
     read: ReadItem
-    written: bool = False  # since the streams were last read
+    writes: int = 0  # how many there were
     _changed: dict[tuple[str, tuple[tuple[str, str], ...]], Item] = field(default_factory=dict)
     _due: dict[tuple[str, tuple[tuple[str, str], ...]], tuple[int, bool]] = field(default_factory=dict)
 
@@ -26,8 +26,19 @@ class Watch:
         """Takes note of a write."""
         if answer.error is None:
             for table, key in self.meter.keys_written(request):
-                self.written = True
+                self.writes += 1
                 self._changed[table, _hashable(key)] = key
+
+    def growth(self) -> Callable[[], bool]:
+        """A function that says whether anything was written since it was last called."""
+        seen = -1
+
+        def has_grown() -> bool:
+            nonlocal seen
+            before, seen = seen, self.writes
+            return before != self.writes
+
+        return has_grown
 
     def due(self, *, open_only: bool) -> int | None:
         """The earliest due time in the index; of those that go on by themselves, or of the ended too (their purge)."""

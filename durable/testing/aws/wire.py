@@ -15,6 +15,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, NoReturn
 from unittest.mock import patch
 
+from durable.testing.faults import Answered, AnswerLost
 from durable.testing.lifetime import refuse_outside
 
 if TYPE_CHECKING:
@@ -51,15 +52,6 @@ class Answer:
         return str(self.body.get("__type", "")).rpartition("#")[2] or f"HTTP {self.status}"
 
 
-class Answered(BaseException):
-    """Raised instead of sending a request: this is its answer."""
-
-    def __init__(self, status: int, body: Mapping[str, Any]) -> None:
-        self.status = status
-        self.body = body
-        super().__init__(status)
-
-
 @contextmanager
 def tapped(carry: Carry) -> Iterator[None]:
     """Every attempt is handed to `carry`, which sends it on, or not.
@@ -69,6 +61,7 @@ def tapped(carry: Carry) -> Iterator[None]:
     """
     from botocore.client import ClientCreator
     from botocore.endpoint import Endpoint
+    from botocore.exceptions import ConnectionClosedError
     from moto.core.botocore_stubber import BotocoreStubber
     from moto.core.models import botocore_stubber
 
@@ -87,6 +80,8 @@ def tapped(carry: Carry) -> Iterator[None]:
             return carry(_request(event_name, request), send)
         except Answered as answered:
             return response(request.url, answered.status, {}, json.dumps(answered.body).encode())
+        except AnswerLost as lost:
+            raise ConnectionClosedError(endpoint_url=f"{request.url}, {lost}") from lost
 
     def named(endpoint: Any, request: Any, operation: Any, context: Any) -> Any:
         operations.current = f"before-send.{operation.service_model.service_id.hyphenize()}.{operation.name}"

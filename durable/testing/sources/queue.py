@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import md5
-from typing import TYPE_CHECKING, Any
 
-from durable.testing.aws.mail import Mail, Message
 from durable.testing.invocations import Invocation
+from durable.testing.sources.messages import Polling, Record
 from durable.testing.sources.source import ALL, Invoke, failed_items
 from durable.testing.template.definitions import QueueSource
 from durable.testing.template.stack import Queue
-
-if TYPE_CHECKING:
-    from mypy_boto3_sqs import SQSClient
-    from mypy_boto3_sqs.type_defs import MessageTypeDef
-
-_MOST_AT_ONCE = 10  # messages that one ReceiveMessage gives
-_SENDER = "AIDAEXAMPLEEXAMPLEEX"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +17,7 @@ class Batch:
     """Messages that were received for the function, and are not yet delivered."""
 
     poller: QueuePoller
-    records: Sequence[Mapping[str, Any]]
+    records: Sequence[Record]
 
     @property
     def bodies(self) -> list[str]:
@@ -68,90 +57,18 @@ class QueuePoller:
 
     source: QueueSource
     queue: Queue
-    region: str
-    sqs: SQSClient
-    mail: Mail
+    polling: Polling
     invoke: Invoke
-    unrecorded: Callable[[], AbstractContextManager[None]]  # polling is Lambda's own business
 
     def poll(self) -> Batch | None:
         """The next batch; None when nothing is visible."""
-        with self.unrecorded():
-            records = self._receive()
+        records = self.polling.receive(self.queue, self.source.batch_size)
         return Batch(self, records) if records else None
 
-    def _receive(self) -> list[dict[str, Any]]:
-        records = [self._copied(message) for message in self.mail.take_copies(self.queue.id, self.source.batch_size)]
-        while len(records) < self.source.batch_size:
-            wanted = min(_MOST_AT_ONCE, self.source.batch_size - len(records))
-            received = self.sqs.receive_message(
-                QueueUrl=self.queue.url,
-                MaxNumberOfMessages=wanted,
-                WaitTimeSeconds=0,  # a long poll would wait for a clock that stands still
-                MessageSystemAttributeNames=["All"],
-                MessageAttributeNames=["All"],
-            ).get("Messages", [])
-            records.extend(self._record(message) for message in received)
-            if len(received) < wanted:
-                break
-        return records
-
-    def delete(self, records: Sequence[Mapping[str, Any]]) -> None:
+    def delete(self, records: Sequence[Record]) -> None:
         """Deletes the messages."""
-        with self.unrecorded():
-            for record in records:
-                self.sqs.delete_message(QueueUrl=self.queue.url, ReceiptHandle=record["receiptHandle"])
+        self.polling.delete(self.queue, records)
 
-    def show(self, record: Mapping[str, Any]) -> None:
+    def show(self, record: Record) -> None:
         """Makes a message visible again."""
-        with self.unrecorded():
-            self.sqs.change_message_visibility(
-                QueueUrl=self.queue.url, ReceiptHandle=record["receiptHandle"], VisibilityTimeout=0
-            )
-
-    def _record(self, message: MessageTypeDef) -> dict[str, Any]:
-        attributes = {str(name): value for name, value in message.get("Attributes", {}).items()}
-        waiting = self.mail.find(message["MessageId"])
-        if waiting is not None and waiting.origin:
-            attributes["DeadLetterQueueSourceArn"] = waiting.origin
-        record = {
-            "messageId": message["MessageId"],
-            "receiptHandle": message["ReceiptHandle"],
-            "body": message["Body"],
-            "attributes": attributes,
-            "messageAttributes": {
-                name: _message_attribute(value) for name, value in message.get("MessageAttributes", {}).items()
-            },
-            "md5OfBody": message["MD5OfBody"],
-        }
-        if "MD5OfMessageAttributes" in message:
-            record["md5OfMessageAttributes"] = message["MD5OfMessageAttributes"]
-        return record | {"eventSource": "aws:sqs", "eventSourceARN": self.queue.arn, "awsRegion": self.region}
-
-    def _copied(self, message: Message) -> dict[str, Any]:
-        return {
-            "messageId": message.id,
-            "receiptHandle": message.handle,
-            "body": message.body,
-            "attributes": {
-                "ApproximateReceiveCount": str(message.received),
-                "SentTimestamp": str(message.sent),
-                "SenderId": _SENDER,
-                "ApproximateFirstReceiveTimestamp": str(self.mail.clock.now()),
-            },
-            "messageAttributes": {name: _message_attribute(value) for name, value in message.attributes.items()},
-            "md5OfBody": md5(message.body.encode(), usedforsecurity=False).hexdigest(),
-            "eventSource": "aws:sqs",
-            "eventSourceARN": self.queue.arn,
-            "awsRegion": self.region,
-        }
-
-
-def _message_attribute(value: Any) -> dict[str, Any]:
-    attribute: dict[str, Any] = {"stringListValues": [], "binaryListValues": [], "dataType": value["DataType"]}
-    if "StringValue" in value:
-        attribute["stringValue"] = value["StringValue"]
-    if "BinaryValue" in value:
-        binary = value["BinaryValue"]
-        attribute["binaryValue"] = base64.b64encode(binary).decode() if isinstance(binary, bytes) else binary
-    return attribute
+        self.polling.show(self.queue, record)

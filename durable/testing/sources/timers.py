@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, unquote, urlsplit
+from typing import Any
 
 from durable.errors import ConfigurationError
 from durable.runtime.ports import Clock
-from durable.testing.aws.wire import Answer, Request
 from durable.testing.sources.recurrence import After, recurrence
 from durable.testing.template.stack import Queue
-
-if TYPE_CHECKING:
-    from mypy_boto3_scheduler import EventBridgeSchedulerClient
-    from mypy_boto3_sqs import SQSClient
 
 Name = tuple[str, str]  # the group's and the schedule's
 
@@ -42,9 +35,8 @@ class Timers:
 
     clock: Clock
     queues: Mapping[str, Queue]
-    sqs: SQSClient
-    scheduler: EventBridgeSchedulerClient
-    unrecorded: Callable[[], AbstractContextManager[None]]  # firing is the scheduler's own business
+    put: Callable[[Queue, str], None]  # a message into a queue
+    forget: Callable[[Timer], None]  # a schedule that has fired for the last time
     _timers: dict[Name, Timer] = field(default_factory=dict)
 
     def add(self, name: Name, settings: Mapping[str, Any]) -> None:
@@ -65,15 +57,9 @@ class Timers:
             after,
         )
 
-    def after(self, request: Request, answer: Answer) -> None:
-        """Takes note of a call."""
-        if request.service != "scheduler" or answer.error is not None:
-            return
-        match request.operation:
-            case "CreateSchedule":
-                self.add(schedule_of(request), request.parameters)
-            case "DeleteSchedule":
-                self._timers.pop(schedule_of(request), None)
+    def remove(self, name: Name) -> None:
+        """A schedule was deleted."""
+        self._timers.pop(name, None)
 
     def pending(self) -> list[Timer]:
         """What will fire, soonest first."""
@@ -93,8 +79,7 @@ class Timers:
         for timer in self.pending():
             if timer.moment > now:
                 return
-            with self.unrecorded():
-                self._fire(timer)
+            self._fire(timer)
 
     def _fire(self, timer: Timer) -> None:
         queue = next((queue for queue in self.queues.values() if queue.arn == timer.target), None)
@@ -102,21 +87,14 @@ class Timers:
             raise ConfigurationError(
                 f"the schedule {timer.name} delivers to {timer.target}, which is no queue of the template."
             )
-        self.sqs.send_message(QueueUrl=queue.url, MessageBody=_filled(timer))
+        self.put(queue, _filled(timer))
         following = timer.after(timer.moment)
         if following is not None:
             self._timers[timer.group, timer.name] = replace(timer, moment=following)
             return
         del self._timers[timer.group, timer.name]
         if timer.deleted:
-            self.scheduler.delete_schedule(GroupName=timer.group, Name=timer.name)
-
-
-def schedule_of(request: Request) -> Name:
-    """The schedule that a call is about: the scheduler has names in the path, and groups in the body or the query."""
-    url = urlsplit(request.url)
-    group = request.parameters.get("GroupName") or parse_qs(url.query).get("groupName", ["default"])[0]
-    return str(group), unquote(url.path.rpartition("/")[2])
+            self.forget(timer)
 
 
 def _filled(timer: Timer) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,7 @@ BUCKET = "AWS::S3::Bucket"
 ACCOUNT = "123456789012"  # moto's
 REGION = "us-east-1"  # of every harness
 
+_NO_TIME = "2030-01-01T00:00:00.000"  # in the ARN of a stream that is nowhere
 _TABLE_SETTINGS = (
     "AttributeDefinitions",
     "KeySchema",
@@ -61,6 +62,7 @@ class Queue:
     delay: int  # seconds that every message waits
     visibility: int  # seconds
     dead_letters: str | None  # ARN of the queue to which messages go that were received too often
+    receives: int = 0  # how often before that
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +77,20 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule of an event bus."""
+
+    bus: str
+    pattern: Mapping[str, Any]
+    targets: Sequence[Mapping[str, Any]]  # as PutTargets takes them
+
+
+@dataclass(frozen=True, slots=True)
 class Services:
     """The clients through which a stack is made. Without one of the later, what it would make has a name only."""
 
-    dynamodb: DynamoDBClient
-    sqs: SQSClient
+    dynamodb: DynamoDBClient | None = None
+    sqs: SQSClient | None = None
     events: EventBridgeClient | None = None
     scheduler: EventBridgeSchedulerClient | None = None
     s3: S3Client | None = None
@@ -95,6 +106,7 @@ class Stack:
     functions: Mapping[str, FunctionDefinition]
     names: Mapping[str, Any]  # `Table` and `Table.Arn`: what !Ref and !GetAtt give
     schedules: tuple[Mapping[str, Any], ...] = ()  # the template's own, as CreateSchedule takes them
+    rules: tuple[Rule, ...] = ()
 
     @classmethod
     def create(
@@ -113,10 +125,27 @@ class Stack:
         Buses, schedules and buckets without a client for them have a name, and nothing behind it.
         """
         region = dynamodb.meta.region_name
-        deployment = _Deployment(template, name, region, Services(dynamodb, sqs, events, scheduler, s3))
+        return cls._made(template, region, name, Services(dynamodb, sqs, events, scheduler, s3))
+
+    @classmethod
+    def named(cls, template: Template, *, region: str = REGION, name: str = "durable") -> Stack:
+        """The template's resources by their names, with nothing behind them."""
+        return cls._made(template, region, name, Services())
+
+    @classmethod
+    def _made(cls, template: Template, region: str, name: str, services: Services) -> Stack:
+        deployment = _Deployment(template, name, region, services)
         deployment.make()
         defined = {definition.id: definition for definition in functions(template, deployment.names)}
-        return cls(region, deployment.tables, deployment.queues, defined, deployment.names, tuple(deployment.schedules))
+        return cls(
+            region,
+            deployment.tables,
+            deployment.queues,
+            defined,
+            deployment.names,
+            tuple(deployment.schedules),
+            tuple(deployment.rules),
+        )
 
     def environment(self, function: str = "Worker") -> dict[str, str]:
         """What the function finds in its environment."""
@@ -139,6 +168,7 @@ class _Deployment:
         self.tables: dict[str, Table] = {}
         self.queues: dict[str, Queue] = {}
         self.schedules: list[Mapping[str, Any]] = []
+        self.rules: list[Rule] = []
         self.names: dict[str, Any] = {
             "AWS::StackName": name,
             "AWS::Region": region,
@@ -196,11 +226,15 @@ class _Deployment:
     def _make_table(self, resource: Resource) -> None:
         properties = self._resolve(resource)
         settings: dict[str, Any] = {name: properties[name] for name in _TABLE_SETTINGS if name in properties}
-        if stream := properties.get("StreamSpecification"):
-            settings["StreamSpecification"] = {"StreamEnabled": True, **stream}
+        if specified := properties.get("StreamSpecification"):
+            settings["StreamSpecification"] = {"StreamEnabled": True, **specified}
         name = properties.get("TableName", f"{self._name}-{resource.id}")
-        made = self._services.dynamodb.create_table(TableName=name, **settings)["TableDescription"]
-        table = Table(resource.id, name, made["TableArn"], made.get("LatestStreamArn"), settings)
+        arn = self._arn("dynamodb", f"table/{name}")
+        stream: str | None = f"{arn}/stream/{_NO_TIME}" if "StreamSpecification" in settings else None
+        if self._services.dynamodb is not None:
+            made = self._services.dynamodb.create_table(TableName=name, **settings)["TableDescription"]
+            arn, stream = made["TableArn"], made.get("LatestStreamArn")
+        table = Table(resource.id, name, arn, stream, settings)
         self.tables[resource.id] = table
         self.names |= {resource.id: name, f"{resource.id}.Arn": table.arn, f"{resource.id}.StreamArn": table.stream}
 
@@ -208,10 +242,11 @@ class _Deployment:
         properties = self._resolve(resource)
         name = properties.get("QueueName", f"{self._name}-{resource.id}")
         attributes: dict[Any, str] = {key: _attribute(properties[key]) for key in _QUEUE_SETTINGS if key in properties}
-        url = self._services.sqs.create_queue(QueueName=name, Attributes=attributes)["QueueUrl"]
-        arn = self._services.sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"][
-            "QueueArn"
-        ]
+        url = f"https://sqs.{self.names['AWS::Region']}.amazonaws.com/{ACCOUNT}/{name}"
+        arn = self._arn("sqs", name)
+        if (sqs := self._services.sqs) is not None:
+            url = sqs.create_queue(QueueName=name, Attributes=attributes)["QueueUrl"]
+            arn = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
         self.queues[resource.id] = Queue(
             resource.id,
             name,
@@ -220,6 +255,7 @@ class _Deployment:
             int(properties.get("DelaySeconds", 0)),
             int(properties.get("VisibilityTimeout", 30)),
             properties.get("RedrivePolicy", {}).get("deadLetterTargetArn"),
+            int(properties.get("RedrivePolicy", {}).get("maxReceiveCount", 0)),
         )
         self.names |= {resource.id: url, f"{resource.id}.Arn": arn, f"{resource.id}.QueueName": name}
 
@@ -238,6 +274,9 @@ class _Deployment:
                 Name=rule, EventBusName=bus, EventPattern=pattern if isinstance(pattern, str) else json.dumps(pattern)
             )
             self._services.events.put_targets(Rule=rule, EventBusName=bus, Targets=properties["Targets"])
+        self.rules.append(
+            Rule(bus, json.loads(pattern) if isinstance(pattern, str) else pattern, properties["Targets"])
+        )
         self._named(resource.id, rule, self._arn("events", f"rule/{bus}/{rule}".replace("/default/", "/")))
 
     def _make_schedule_group(self, resource: Resource) -> None:
@@ -248,9 +287,9 @@ class _Deployment:
 
     def _make_schedule(self, resource: Resource) -> None:
         settings = {"Name": f"{self._name}-{resource.id}", **self._resolve(resource)}
+        self.schedules.append(settings)
         if self._services.scheduler is not None:
             self._services.scheduler.create_schedule(**settings)
-            self.schedules.append(settings)
 
 
 def _attribute(value: Any) -> str:

@@ -4,18 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from durable.errors import InvalidCall
 from durable.runtime.ports import Clock
-from durable.testing.aws.mail import Mail
-from durable.testing.aws.watch import Watch
 from durable.testing.invocations import Invocation
+from durable.testing.sources.messages import Mailbox
 from durable.testing.sources.queue import Batch, QueuePoller
 from durable.testing.sources.schedule import Schedule
 from durable.testing.sources.stream import StreamReader
-from durable.testing.sources.timers import Timers
+from durable.testing.sources.timers import Timer
 
 SWEEPER = "Sweeper"  # the function whose schedule is skipped while nothing is due in the index
+
+
+class Due(Protocol):
+    """Looks at the due index."""
+
+    def __call__(self, *, open_only: bool) -> int | None:
+        """The earliest due time in it; of those that go on by themselves, or of the ended too (their purge)."""
+
+
+class Timetable(Protocol):
+    """Schedules that put messages into queues."""
+
+    def pending(self) -> Sequence[Timer]:
+        """What will fire, soonest first."""
+
+    def next(self) -> int | None:
+        """When the next of those fires that fire once."""
+
+    def ticks(self) -> Sequence[int]:
+        """When those fire next that fire again and again, on which nothing rests."""
+
+    def fire(self) -> None:
+        """Fires what is due."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +46,12 @@ class Pump:
     """Every event source of a stack."""
 
     clock: Clock
-    mail: Mail
-    watch: Watch
+    mail: Mailbox
+    due: Due
     queues: Sequence[QueuePoller]
     streams: Sequence[StreamReader]
     schedules: Sequence[Schedule]
-    timers: Timers
+    timers: Timetable
 
     def deliver(self) -> Invocation | None:
         """Delivers one batch that is due now; None when nothing is. Queues come first: streams lag behind."""
@@ -61,7 +84,7 @@ class Pump:
         found += [self.timers.next(), *(reader.next() for reader in self.streams)]
         for schedule in self.schedules:
             if schedule.source.function == SWEEPER:
-                due = self.watch.due(open_only=True)
+                due = self.due(open_only=True)
                 found.append(None if due is None else schedule.tick_from(max(due, self.clock.now())))
         horizon = max([moment for moment in (*found, until) if moment is not None], default=None)
         if horizon is not None:
@@ -74,17 +97,13 @@ class Pump:
         now = self.clock.now()
         if schedule.source.function != SWEEPER:
             return schedule.tick_from(now)
-        due = self.watch.due(open_only=False)
+        due = self.due(open_only=False)
         return None if due is None else schedule.tick_from(max(due, now))
 
     def _due_pollers(self) -> list[QueuePoller]:
         return [poller for queue in self.mail.due() for poller in self.queues if poller.queue.id == queue]
 
     def _deliver_stream(self) -> Invocation | None:
-        if self.watch.written:
-            self.watch.written = False
-            for reader in self.streams:
-                reader.written = True
         for reader in self.streams:
             if invocation := reader.deliver():
                 return invocation

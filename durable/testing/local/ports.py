@@ -1,0 +1,119 @@
+"""The other local ports, whose calls are recorded as the AWS calls that they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from durable.local.blobs import SqliteBlobs
+from durable.local.publisher import SqlitePublisher
+from durable.local.queue import MAX_DELAY, SqliteQueue, name_of
+from durable.protocol.continuation import Continuation
+from durable.testing.local.attempts import Attempts, PortCall
+
+CONTINUATION = ("durable", "continuation")  # source and detail type, where a bus carries it
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedQueue:
+    """Implements `durable.runtime.ports.Queue` as the deployment's environment has it."""
+
+    queue: SqliteQueue
+    attempts: Attempts
+    url: str
+    schedules: str  # the name of their group; empty: what waits long is delivered early
+    publish: Callable[[str, str, str], object] | None  # where a bus carries what is not delayed
+    bus: str
+
+    def send(self, continuation: Continuation, delay: float = 0) -> None:
+        """Deliver it after `delay` seconds."""
+        execution = continuation.execution
+        if delay > MAX_DELAY and self.schedules:
+            given = {"GroupName": self.schedules, "Name": name_of(continuation)}
+            doing = f"schedule a continuation of execution '{execution}'"
+            call = PortCall("scheduler", "CreateSchedule", doing, lambda: given)
+            self.attempts.once(call, lambda: self.queue.send(continuation, delay))
+        elif delay <= 0 and self.publish is not None:
+            body, publish = continuation.encode(), self.publish
+            doing = f"publish a continuation of execution '{execution}'"
+            call = _put_events(self.bus, *CONTINUATION, body, doing)
+            self.attempts.once(call, lambda: (publish(*CONTINUATION, body), None)[1])
+        else:
+            body = continuation.encode()
+            call = PortCall(
+                "sqs",
+                "SendMessage",
+                f"send a continuation of execution '{execution}'",
+                lambda: {"QueueUrl": self.url, "MessageBody": body, "DelaySeconds": min(delay, MAX_DELAY)},
+            )
+            self.attempts.once(call, lambda: self.queue.send(continuation, min(delay, MAX_DELAY)))
+
+    def forget(self, continuation: Continuation) -> None:
+        """Take back what was sent to come in more than 15 minutes; nothing happens if it has come, or never was."""
+        if self.schedules:
+            given = {"GroupName": self.schedules, "Name": name_of(continuation)}
+            doing = f"delete the schedule of execution '{continuation.execution}'"
+            call = PortCall("scheduler", "DeleteSchedule", doing, lambda: given)
+            self.attempts.once(call, lambda: self.queue.forget(continuation))
+
+    def hold(self, receipt: str, seconds: float) -> None:
+        """Keep a delivered message invisible for that long; it is then delivered again."""
+        given = {"ReceiptHandle": receipt, "VisibilityTimeout": seconds}
+        call = PortCall("sqs", "ChangeMessageVisibility", "hold a message", lambda: given)
+        self.attempts.once(call, lambda: self.queue.hold(receipt, seconds))
+
+    def reject(self, body: str, reason: str) -> None:
+        """Put a message that no code can handle where a person finds it, with the reason."""
+        call = PortCall("sqs", "SendMessage", "reject a message", lambda: {"MessageBody": body})
+        self.attempts.once(call, lambda: self.queue.reject(body, reason))
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedBlobs:
+    """Implements `durable.runtime.ports.Blobs`."""
+
+    blobs: SqliteBlobs
+    attempts: Attempts
+
+    def put(self, key: str, value: bytes) -> None:
+        """Write an object; every later `get` returns it."""
+        self.attempts.make(self._call("PutObject", f"store '{key}' in", key), lambda: self.blobs.put(key, value))
+
+    def get(self, key: str) -> bytes:
+        """Return an object's bytes."""
+        return self.attempts.make(self._call("GetObject", f"read '{key}' from", key), lambda: self.blobs.get(key))
+
+    def drop(self, prefix: str) -> None:
+        """Delete every object whose key begins so."""
+        call = self._call("ListObjectsV2", f"delete '{prefix}' from", prefix)
+        if self.attempts.make(call, lambda: self.blobs.keys(prefix)):
+            self.attempts.make(
+                self._call("DeleteObjects", f"delete '{prefix}' from", prefix), lambda: self.blobs.drop(prefix)
+            )
+
+    def _call(self, operation: str, doing: str, key: str) -> PortCall:
+        return PortCall("s3", operation, f"{doing} the payload bucket", lambda: {"Key": key})
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedPublisher:
+    """Implements `durable.runtime.ports.Publisher`."""
+
+    publisher: SqlitePublisher
+    attempts: Attempts
+    bus: str
+
+    def publish(self, event: str, source: str, detail: str) -> None:
+        """Publish an event; `detail` is JSON."""
+        call = _put_events(self.bus, source, event, detail, f"publish event '{event}'")
+        self.attempts.once(call, lambda: self.publisher.publish(event, source, detail))
+
+
+def _put_events(bus: str, source: str, detail_type: str, detail: str, doing: str) -> PortCall:
+    entry = {"EventBusName": bus, "Source": source, "DetailType": detail_type, "Detail": detail}
+
+    def given() -> Mapping[str, Any]:
+        return {"Entries": [entry]}
+
+    return PortCall("eventbridge", "PutEvents", doing, given)
