@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
@@ -17,6 +16,7 @@ from botocore.exceptions import ClientError
 from durable.aws.errors import boundary, code
 from durable.aws.sqs import MAX_DELAY
 from durable.protocol.continuation import Continuation
+from durable.protocol.continuation import name_of as name_of
 from durable.runtime.ports import Clock, Queue
 
 if TYPE_CHECKING:
@@ -97,11 +97,6 @@ class ScheduledQueue:
         if self._schedules.rejected:
             target["DeadLetterConfig"] = {"Arn": self._schedules.rejected}
         return target
-
-
-def name_of(continuation: Continuation) -> str:
-    """The schedule's name: one for each revision, so that a repeated send makes no second one."""
-    return sha256(f"{continuation.execution}#{continuation.revision}".encode()).hexdigest()
 
 
 def at(moment: int) -> str:

@@ -22,6 +22,7 @@ CREATE TABLE message (
     received INTEGER, first INTEGER, origin TEXT, copy INTEGER
 );
 CREATE INDEX visible ON message (queue, visible, number);
+CREATE INDEX copies ON message (queue, visible) WHERE copy > 0;
 CREATE TABLE schedule (name TEXT PRIMARY KEY, moment INTEGER, queue TEXT, body TEXT);
 CREATE TABLE blob (key TEXT PRIMARY KEY, value BLOB);
 CREATE TABLE event (number INTEGER PRIMARY KEY, event TEXT, source TEXT, detail TEXT);

@@ -83,7 +83,7 @@ class Messages:
             )
 
     def receive(self, queue: str, count: int) -> list[Message]:
-        """Return up to so many visible messages, the longest visible first; they are invisible for the queue's time.
+        """Return up to so many visible messages, copies first; they are invisible for the queue's time.
 
         One that was received as often as its queue allows goes to the dead letters instead.
         """
@@ -122,20 +122,17 @@ class Messages:
             found = connection.execute(f"SELECT {_COLUMNS} FROM message {where} ORDER BY visible, number", values)
             return [_message(row) for row in found]
 
-    def next(self, queues: Sequence[str]) -> tuple[int, str] | None:
-        """Return when the next message of these queues is visible, and which queue has it."""
+    def firsts(self, queues: Sequence[str]) -> list[tuple[int, str]]:
+        """Return when the next message of each of these queues is visible, and its queue, soonest first."""
         with self._database as connection:
-            found = [
+            found = sorted(
                 (moment, number, queue)
                 for queue in queues
                 for moment, number in connection.execute(
                     "SELECT visible, number FROM message WHERE queue = ? ORDER BY visible, number LIMIT 1", (queue,)
                 )
-            ]
-        if not found:
-            return None
-        moment, _, queue = min(found)
-        return moment, queue
+            )
+        return [(moment, queue) for moment, _, queue in found]
 
     def _settings(self, queue: str) -> QueueSettings:
         if queue not in self._queues:
@@ -153,11 +150,15 @@ def _insert(connection: sqlite3.Connection, message: Message) -> Message:
 
 
 def _visible(connection: sqlite3.Connection, queue: str, now: int, count: int) -> list[Message]:
-    found = connection.execute(
-        f"SELECT {_COLUMNS} FROM message WHERE queue = ? AND visible <= ? ORDER BY visible, number LIMIT ?",
-        (queue, now, count),
-    )
-    return [_message(row) for row in found]
+    """Return the copies that are visible, else the others, each the longest visible first."""
+    for which in ("copy > 0 AND", ""):
+        found = connection.execute(
+            f"SELECT {_COLUMNS} FROM message WHERE {which} queue = ? AND visible <= ? ORDER BY visible, number LIMIT ?",
+            (queue, now, count),
+        ).fetchall()
+        if found:
+            return [_message(row) for row in found]
+    return []
 
 
 def _received(connection: sqlite3.Connection, message: Message, now: int, visibility: int) -> Message:

@@ -6,7 +6,7 @@ import math
 
 from durable.local.messages import Messages
 from durable.local.schedules import Schedule, Schedules
-from durable.protocol.continuation import Continuation
+from durable.protocol.continuation import Continuation, name_of
 from durable.runtime.ports import Clock
 
 MAX_DELAY = 900  # seconds; as SQS: what waits longer is scheduled
@@ -47,8 +47,3 @@ class SqliteQueue:
         """Put a message that no code can handle where a person finds it, with the reason."""
         attributes = {"reason": {"DataType": "String", "StringValue": reason or "no reason was given"}}
         self._messages.send(self._rejected, body or "(empty)", 0, attributes)
-
-
-def name_of(continuation: Continuation) -> str:
-    """Return the schedule's name: one for each revision, so that a repeated send makes no second one."""
-    return f"{continuation.execution}#{continuation.revision}"

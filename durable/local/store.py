@@ -157,6 +157,16 @@ class SqliteStore:
             found = connection.execute(f"SELECT due FROM head WHERE due > 0 {where} ORDER BY due LIMIT 1").fetchone()
         return None if found is None else found[0]
 
+    def sizes(self, execution_id: str) -> Mapping[str, int]:
+        """Return the keys of what is stored of an execution, its head's too, and how many bytes each has."""
+        with self._database as connection:
+            found = connection.execute(
+                "SELECT 'head', length(head) FROM head WHERE pk = ?1 UNION ALL "
+                "SELECT sk, length(value) FROM item WHERE pk = ?1",
+                (execution_id,),
+            )
+            return dict(found.fetchall())
+
     def purge(self, head: Head) -> None:
         """Delete every item of an execution, and its head if it is still as given."""
         with self._database as connection:

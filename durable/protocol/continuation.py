@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+
 import msgspec
 from msgspec import Struct
 
@@ -48,6 +50,11 @@ def continuation_of(head: Head) -> Continuation:
         version=head.version,
         phase=head.phase,
     )
+
+
+def name_of(continuation: Continuation) -> str:
+    """Return the name of the schedule that delivers it: one for each revision, so that a repeated send makes no second one."""
+    return sha256(f"{continuation.execution}#{continuation.revision}".encode()).hexdigest()
 
 
 def read(body: str) -> Continuation:

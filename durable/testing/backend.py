@@ -16,6 +16,7 @@ from durable.testing.lifetime import Lifetime
 from durable.testing.sources.messages import Mailbox, Polling
 from durable.testing.sources.pump import Due, Timetable
 from durable.testing.sources.stream import Feed
+from durable.testing.stored import Stored, Tables
 from durable.testing.template.definitions import StreamSource
 from durable.testing.template.stack import Stack
 from durable.testing.template.template import Template
@@ -46,6 +47,8 @@ class Services:
     timers: Timetable
     due: Due
     feed: Callable[[StreamSource], Feed]
+    stored: Stored
+    tables: Tables
     permissions: Permissions | None = None  # None: nobody's are checked
     adapters: Callable[[Mapping[str, str]], Adapters] | None = None
     """Of a function's environment: what its ports are bound to. None: functions bind them to AWS themselves."""

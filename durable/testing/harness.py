@@ -10,9 +10,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Literal, Self
 
-from durable.errors import ConfigurationError
+from durable.errors import ConfigurationError, InvalidCall
 from durable.runtime.application import Application, assemble
 from durable.runtime.client.client import Client
+from durable.runtime.ports import Observer
 from durable.testing.aws.emulator import Emulator
 from durable.testing.aws.moto import Moto
 from durable.testing.aws.permissions import Permissions
@@ -29,6 +30,7 @@ from durable.testing.sources.messages import Message
 from durable.testing.sources.pump import SWEEPER
 from durable.testing.sources.queue import Batch
 from durable.testing.sources.timers import Timer
+from durable.testing.stored import Stored, Tables
 from durable.testing.template.stack import Stack
 from durable.testing.template.template import Template
 from durable.testing.wiring import Search
@@ -124,13 +126,17 @@ class Harness(Client):
             self._workflows,
             self.clock,
             process=VirtualProcess(self.faults),
-            observer=BodyObserver(self.faults),
+            observer=self._observer(),
             **self._adapters(environment),
         )
         if not isinstance(application, Application):  # a template with a wiring of its own
             return application
         ports = self._deployment.lifetime.guard(application.ports)
         return assemble(application.settings, ports, application.registry)
+
+    def _observer(self) -> Observer | None:
+        """What is told of the events of an application; None: what a deployment has."""
+        return BodyObserver(self.faults)
 
     def _adapters(self, environment: Mapping[str, str]) -> dict[str, Any]:
         make = self._deployment.services.adapters
@@ -212,6 +218,17 @@ class Harness(Client):
         """The schedules of EventBridge Scheduler that will fire, soonest first."""
         return self._made.services.timers.pending()
 
+    def put_message(self, body: str, queue: str = CONTINUATIONS) -> None:
+        """Puts a message of your own into a queue, as another program might."""
+        services = self._live.services
+        if queue not in services.stack.queues:
+            raise InvalidCall(f"the template has no queue {queue!r}; it has {', '.join(services.stack.queues)}.")
+        services.polling.put(services.stack.queues[queue], body)
+
+    def drop_schedule(self, schedule: Timer) -> None:
+        """A schedule gets lost: it does not fire any more."""
+        self._live.services.timers.drop(schedule)
+
     def duplicate(self, message: Message, delay: timedelta | float = 0) -> Message:
         """The message (waiting, delivered or deleted) is delivered once more after the delay, under its own id."""
         return self._live.services.mail.duplicate(message, self.clock.now() + round(seconds(delay) * 1000))
@@ -246,6 +263,20 @@ class Harness(Client):
     def stack(self) -> Stack:
         """The tables, queues and functions."""
         return self._made.services.stack
+
+    @property
+    def stored(self) -> Stored:
+        """A look at what is stored of executions."""
+        return self._live.services.stored
+
+    @property
+    def tables(self) -> Tables:
+        """Tables of your own, beside those of the template, for `step.transact`."""
+        return self._live.services.tables
+
+    def unrecorded(self) -> AbstractContextManager[None]:
+        """What this thread calls within is no call: it has no number, and no fault meets it."""
+        return self._live.services.traffic.unrecorded()
 
     @property
     def permissions(self) -> Permissions:

@@ -134,12 +134,14 @@ def struck_everywhere(make: Callable[[Outside], Saga], steps: int, chunk: int, c
     return found
 
 
-def planned(make: Callable[[Outside], Saga], steps: int, prepare: Callable[[], None] = lambda: None) -> list[Strike]:
+def planned(
+    make: Callable[[Outside], Saga], steps: int, prepare: Callable[[Harness], None] = lambda durable: None
+) -> list[Strike]:
     """Every misfortune that can strike a saga; `prepare` sets up what it needs beside."""
     outside = Outside()
     saga = make(outside)
     with Harness(workflows=[saga.workflow], steps_per_invocation=steps) as durable:
-        prepare()
+        prepare(durable)
         return list(strikes(calls_of(Trial(durable, outside, saga))))
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import boto3
 import pytest
 
 from durable import Break, Context, Continue, QueueTimeout, workflow
@@ -65,10 +62,12 @@ def test_a_message_that_a_crash_left_behind_is_not_taken_again(durable: Harness,
     execution = durable.start(asks_again)
     durable.run(0)
     execution.send("first", 1)
-    stored = item(durable, execution.id, "message#first#0000000001")
+    with durable.unrecorded():
+        stored = durable.application.store.kept(execution.id, "message#first#0000000001")
     durable.run(0)
     assert "message#first#0000000001" not in table.items(durable, execution.id)
-    boto3.client("dynamodb").put_item(TableName=durable.stack.tables["Table"].name, Item=stored)  # as if it had died
+    with durable.unrecorded():  # as if it had died
+        durable.application.store.keep(execution.id, "message#first#0000000001", stored)
 
     for number in range(40):
         execution.send(f"other-{number}", number)
@@ -90,12 +89,6 @@ def test_what_is_about_to_be_taken_stays_until_it_is_recorded(durable: Harness) 
     durable.run()
 
     assert execution.output == list(range(30))
-
-
-def item(durable: Harness, execution_id: str, key: str) -> Any:
-    return boto3.client("dynamodb").get_item(
-        TableName=durable.stack.tables["Table"].name, Key={"pk": {"S": execution_id}, "sk": {"S": key}}
-    )["Item"]
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import boto3
 import pytest
 
 from durable import Context, Step, workflow
@@ -42,7 +41,7 @@ def durable() -> Iterator[Harness]:
 
 def send(durable: Harness, body: str) -> None:
     """Puts a message of one's own into the queue of continuations."""
-    boto3.client("sqs").send_message(QueueUrl=durable.stack.queues["ContinuationQueue"].url, MessageBody=body)
+    durable.put_message(body)
 
 
 def again(durable: Harness, execution_id: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import boto3
 import pytest
 
 from durable import Context, Execution, QueueTimeout, Step, Undo, workflow
@@ -241,7 +240,7 @@ def test_a_scheduler_out_of_reach_is_asked_again_until_it_answers(durable: Harne
 def test_a_schedule_that_got_lost_is_made_good_by_the_sweeper(durable: Harness) -> None:
     execution = asleep(durable)
     (timer,) = durable.schedules
-    boto3.client("scheduler").delete_schedule(GroupName=timer.group, Name=timer.name)
+    durable.drop_schedule(timer)
     assert durable.schedules == []
     durable.run()
     late = durable.clock.moment - (START + 400 * DAYS)

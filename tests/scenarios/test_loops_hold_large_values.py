@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import boto3
 import pytest
 
 from durable import Break, CodecError, Context, Continue, Undo, workflow
@@ -20,10 +19,8 @@ LARGE = 600_000  # more than an item holds
 
 def values_of(durable: Harness, execution_id: str) -> list[str]:
     """The values that are kept beside the history: items, and objects in the bucket."""
-    bucket = durable.stack.names["PayloadBucket"]
-    objects = boto3.client("s3").list_objects_v2(Bucket=bucket, Prefix=f"{execution_id}/").get("Contents", [])
     kept = [key for key in items(durable, execution_id) if key.startswith(("payload#", "memo#", "state#"))]
-    return kept + [each["Key"] for each in objects]
+    return [*kept, *durable.stored.objects(execution_id)]
 
 
 @pytest.mark.rule("L4")

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import boto3
 import pytest
 
 from durable import Context, Execution, Queue, Retry, Step, TerminalError, Undo, workflow
@@ -51,30 +50,14 @@ def reaching(ctx: Context, listening: str) -> list[Any]:
 @pytest.fixture
 def durable() -> Iterator[Harness]:
     with Harness(workflows=[other, listener, reaching]) as harness:
-        subscribe()
         yield harness
 
 
-def subscribe() -> None:
-    """A rule of the user's own brings every event of the bus into a queue."""
-    events, sqs = boto3.client("events"), boto3.client("sqs")
-    url = sqs.create_queue(QueueName="subscriber")["QueueUrl"]
-    arn = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
-    pattern = json.dumps({"source": [{"prefix": "durable."}]})
-    events.put_rule(Name="all", EventBusName="durable", EventPattern=pattern)
-    events.put_targets(Rule="all", EventBusName="durable", Targets=[{"Id": "queue", "Arn": arn}])
-
-
-def events() -> list[dict[str, Any]]:
-    """What the subscriber has got."""
-    sqs = boto3.client("sqs")
-    url = sqs.get_queue_url(QueueName="subscriber")["QueueUrl"]
-    got: list[dict[str, Any]] = []
-    while messages := sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages"):
-        got += [json.loads(message["Body"]) for message in messages]
-        for message in messages:
-            sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
-    return got
+def events(durable: Harness) -> list[dict[str, Any]]:
+    """The events for subscribers that the bus has taken."""
+    taken = [call for call in durable.calls if call.operation == "PutEvents" and call.error is None]
+    entries = [entry for call in taken for entry in call.parameters["Entries"] if entry["Source"] != "durable"]
+    return [{**entry, "Detail": json.loads(entry["Detail"])} for entry in entries]
 
 
 def outcome(durable: Harness, execution: Execution[Any, Any], listening: Execution[Any, Any]) -> None:
@@ -83,7 +66,7 @@ def outcome(durable: Harness, execution: Execution[Any, Any], listening: Executi
     assert started - {execution.id, listening.id} == set(ids)
     assert (len(set(ids)), ids[2], own, listening.output) == (3, "named", [3], [1, 2])
     assert [durable.get(each).output for each in ids] == [[], [], []]
-    assert len({event["detail"]["id"] for event in events()}) == 1
+    assert len({event["Detail"]["id"] for event in events(durable)}) == 1
 
 
 def test_attempts_that_fail_start_each_execution_once_and_send_each_message_once(durable: Harness) -> None:
@@ -143,10 +126,10 @@ def test_an_event_says_where_it_is_from_and_its_detail_is_the_user_s_own(durable
     execution = durable.start(reaching, listening.id, execution_id="one")
     durable.run()
 
-    event = events()[0]
-    assert (event["detail-type"], event["source"]) == ("Reached", "durable.reaching")
-    assert event["detail"] == {
-        "id": event["detail"]["id"],
+    event = events(durable)[0]
+    assert (event["DetailType"], event["Source"]) == ("Reached", "durable.reaching")
+    assert event["Detail"] == {
+        "id": event["Detail"]["id"],
         "execution": execution.id,
         "workflow": "reaching",
         "detail": {"n": 4},

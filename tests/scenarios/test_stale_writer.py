@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import boto3
 import pytest
 
 from durable import Context, Step, workflow
@@ -58,12 +57,7 @@ def overtaken(durable: Harness) -> Any:
     assert batch is not None
 
     def another_takes_over() -> None:
-        boto3.client("dynamodb").update_item(
-            TableName=durable.stack.tables["Table"].name,
-            Key={"pk": {"S": execution.id}, "sk": {"S": "head"}},
-            UpdateExpression="SET lease = :over",
-            ExpressionAttributeValues={":over": {"N": "0"}},
-        )
+        table.end_lease(durable, execution.id)
         batch.invoke()
 
     inside.append(another_takes_over)

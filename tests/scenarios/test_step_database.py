@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import boto3
 import pytest
 
 from durable import Context, Retry, Step, TerminalError, Undo, workflow
@@ -128,17 +127,13 @@ def add_one(execution_id: str, condition: str | None = None) -> Mapping[str, Any
     return {"Update": update}
 
 
-def accounts() -> None:
-    boto3.client("dynamodb").create_table(
-        TableName="accounts",
-        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
-        BillingMode="PAY_PER_REQUEST",
-    )
+def accounts(durable: Harness) -> None:
+    """A table of the user's own."""
+    durable.tables.create("accounts", "id")
 
 
-def amount(account: str) -> int:
-    item = boto3.client("dynamodb").get_item(TableName="accounts", Key={"id": {"S": account}}).get("Item")
+def amount(durable: Harness, account: str) -> int:
+    item = durable.tables.get("accounts", {"id": {"S": account}})
     return 0 if item is None else int(item["amount"]["N"])
 
 
@@ -179,14 +174,14 @@ def struck(strikes: list[Strike]) -> list[str]:
     outside = Outside()
     saga = deposits(outside)
     with Harness(workflows=[saga.workflow], steps_per_invocation=2) as durable:
-        accounts()
+        accounts(durable)
         trial = Trial(durable, outside, saga)
         for strike in strikes:
             found += trial.run([strike])
             item = durable.calls[-1].item  # the trial looked at the execution last
             assert item is not None
-            if amount(item["pk"]) != 3:
-                found.append(f"{strike}: {amount(item['pk'])} deposits")
+            if amount(durable, item["pk"]) != 3:
+                found.append(f"{strike}: {amount(durable, item['pk'])} deposits")
     return found
 
 
@@ -219,7 +214,7 @@ def test_a_condition_of_the_body_s_own_that_does_not_hold_fails_the_attempt() ->
         return [told, counted, ctx.step("deposit", deposit)]
 
     with Harness(workflows=[order]) as durable:
-        accounts()
+        accounts(durable)
         execution = durable.start(order)
         durable.run()
 
@@ -228,7 +223,7 @@ def test_a_condition_of_the_body_s_own_that_does_not_hold_fails_the_attempt() ->
         assert told[3].startswith("write 2 of step.transact was refused: ")
         assert (counted, deposited, seen) == (None, "attempt 1", [1, 2, 1])
         assert execution.state == {"attempts": 1}  # of the last one; the state of a failed attempt stays too (S8)
-        assert (amount("a"), amount("b")) == (1, 2)
+        assert (amount(durable, "a"), amount(durable, "b")) == (1, 2)
 
 
 @pytest.mark.parametrize(
@@ -251,7 +246,7 @@ def test_a_write_that_no_table_takes_fails_the_attempt_too_and_is_no_fault_of_th
         return [failure.kind, failure.attempts, failure.error.type, failure.error.message]
 
     with Harness(workflows=[order], steps_per_invocation=5) as durable:
-        accounts()
+        accounts(durable)
         execution = durable.start(order)
         durable.run(duration=5)
 
@@ -259,13 +254,13 @@ def test_a_write_that_no_table_takes_fails_the_attempt_too_and_is_no_fault_of_th
         assert (kind, attempts, type_) == ("exhausted", 2, "WriteRefused")
         assert "of step.transact was refused: " in message
         assert why in message
-        assert (len(durable.invocations), amount("a")) == (1, 0)
+        assert (len(durable.invocations), amount(durable, "a")) == (1, 0)
 
 
 def test_an_attempt_that_was_refused_is_made_again_and_may_succeed() -> None:
     def deposit(step: Step) -> int:
         if step.attempt == 2:
-            boto3.client("dynamodb").put_item(TableName="accounts", Item={"id": {"S": "a"}, "amount": {"N": "10"}})
+            durable.tables.put("accounts", {"id": {"S": "a"}, "amount": {"N": "10"}})
         step.transact(add_one("a", "attribute_exists(id)"))
         return step.attempt
 
@@ -274,11 +269,11 @@ def test_an_attempt_that_was_refused_is_made_again_and_may_succeed() -> None:
         return ctx.step("deposit", deposit)
 
     with Harness(workflows=[order]) as durable:
-        accounts()
+        accounts(durable)
         execution = durable.start(order)
         durable.run()
 
-        assert (execution.output, amount("a")) == (2, 11)
+        assert (execution.output, amount(durable, "a")) == (2, 11)
 
 
 @pytest.mark.rule("R12")
@@ -288,12 +283,12 @@ def test_a_verb_that_comes_in_while_the_body_runs_lets_the_writes_stand_once() -
         ctx.step("deposit", lambda step: step.transact(add_one("a")), rollback=lambda undo: undo.db.put("undone", 1))
 
     with Harness(workflows=[order]) as durable:
-        accounts()
+        accounts(durable)
         execution = durable.start(order)
         durable.faults.in_body(1, execution.cancel)
         durable.run()
 
-        assert (execution.status, execution.rollback.outcome, amount("a")) == ("cancelled", "completed", 1)
+        assert (execution.status, execution.rollback.outcome, amount(durable, "a")) == ("cancelled", "completed", 1)
 
 
 # --- limits, told at the call ----------------------------------------------------------------------------------------
@@ -336,7 +331,7 @@ def test_what_can_not_be_written_is_refused_at_the_call_and_writes_nothing() -> 
         return ctx.step("read", lambda step: step.db.get("key 1", int))
 
     with Harness(workflows=[order], steps_per_invocation=99) as durable:
-        accounts()
+        accounts(durable)
         execution = durable.start(order)
         durable.run()
 

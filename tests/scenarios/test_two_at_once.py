@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import boto3
 import pytest
 
 from durable import Context, Retry, Step, Undo, workflow
@@ -62,12 +61,7 @@ class Second:
         """Another continuation of the execution as it is now is delivered, and perhaps what follows from it too."""
         head = table.head(durable, execution_id)
         if self.overtakes:
-            boto3.client("dynamodb").update_item(
-                TableName=durable.stack.tables["Table"].name,
-                Key={"pk": {"S": execution_id}, "sk": {"S": "head"}},
-                UpdateExpression="SET lease = :over",
-                ExpressionAttributeValues={":over": {"N": "0"}},
-            )
+            table.end_lease(durable, execution_id)
         durable.application.queue.send(continuation_of(head))
         while durable.deliver_once() is not None and self.to_the_end:
             pass

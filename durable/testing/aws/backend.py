@@ -13,6 +13,7 @@ from durable.testing.aws.mail import Mail
 from durable.testing.aws.metering import Meter
 from durable.testing.aws.permissions import Permissions
 from durable.testing.aws.polling import SqsPolling
+from durable.testing.aws.stored import AwsStored, AwsTables
 from durable.testing.aws.traffic import WireTraffic
 from durable.testing.aws.watch import Watch
 from durable.testing.aws.wire import tapped
@@ -52,7 +53,15 @@ def emulated(emulator: Emulator, world: World) -> Iterator[Services]:
             )
 
         with tapped(traffic.carry):
-            yield Services(stack, traffic, mail, polling, timers, watch.due, feed, permissions)
+            stored = _stored(stack, traffic)
+            tables = AwsTables(_client("dynamodb"), traffic.unrecorded)
+            yield Services(stack, traffic, mail, polling, timers, watch.due, feed, stored, tables, permissions)
+
+
+def _stored(stack: Stack, traffic: WireTraffic) -> AwsStored:
+    names = stack.names
+    table, bucket = names.get("Table", ""), names.get("PayloadBucket", "")
+    return AwsStored(_client("dynamodb"), _client("s3"), table, bucket, traffic.unrecorded)
 
 
 def _timers(world: World, stack: Stack, polling: SqsPolling, traffic: WireTraffic) -> Timers:

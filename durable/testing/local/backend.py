@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from uuid import UUID
 
 from durable.local.blobs import SqliteBlobs
@@ -15,6 +16,7 @@ from durable.local.queue import SqliteQueue
 from durable.local.schedules import Schedules
 from durable.local.store import SqliteStore
 from durable.local.stream import Changes
+from durable.local.tables import OwnTables
 from durable.runtime.ports import Adapters
 from durable.testing.backend import Services, World
 from durable.testing.calls import Traffic
@@ -72,6 +74,8 @@ class _Local:
             timers,
             self._store.next_due,
             self._feed,
+            _Stored(self._store, SqliteBlobs(self._database)),
+            OwnTables(self._database),
             adapters=self._adapters,
         )
 
@@ -110,6 +114,18 @@ class _Local:
         queue = self._stack.queue_of(url)
         assert queue is not None, f"the template makes no queue {url}"
         return queue.id
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    store: SqliteStore
+    blobs: SqliteBlobs
+
+    def items(self, execution_id: str) -> Mapping[str, int]:
+        return self.store.sizes(execution_id)
+
+    def objects(self, execution_id: str) -> Sequence[str]:
+        return self.blobs.keys(f"{execution_id}/")
 
 
 class _Ids:

@@ -31,14 +31,13 @@ class LocalMailbox:
         return [self._shown(message) for message in self._messages.waiting(queue)]
 
     def due(self) -> list[str]:
-        """The queue whose message has been visible for the longest, if any has one."""
-        found = self._messages.next(list(self._queues))
-        return [found[1]] if found is not None and found[0] <= self._clock.now() else []
+        """The queues that have something visible, the longest waiting first."""
+        now = self._clock.now()
+        return [queue for moment, queue in self._messages.firsts(list(self._queues)) if moment <= now]
 
     def next(self, queues: frozenset[str]) -> int | None:
         """When a message of these queues becomes visible."""
-        found = self._messages.next(list(queues))
-        return None if found is None else found[0]
+        return next((moment for moment, _ in self._messages.firsts(list(queues))), None)
 
     def duplicate(self, message: Message, visible: int) -> Message:
         """A second delivery of the message, at this time, under the same id."""

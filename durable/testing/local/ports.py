@@ -8,8 +8,8 @@ from typing import Any
 
 from durable.local.blobs import SqliteBlobs
 from durable.local.publisher import SqlitePublisher
-from durable.local.queue import MAX_DELAY, SqliteQueue, name_of
-from durable.protocol.continuation import Continuation
+from durable.local.queue import MAX_DELAY, SqliteQueue
+from durable.protocol.continuation import Continuation, name_of
 from durable.testing.local.attempts import Attempts, PortCall
 
 CONTINUATION = ("durable", "continuation")  # source and detail type, where a bus carries it

@@ -42,6 +42,11 @@ class LocalTimers:
         self.template.fire()
         self.schedules.fire(self.messages, self.clock.now())
 
+    def drop(self, timer: Timer) -> None:
+        """Loses a schedule: it does not fire any more."""
+        self.schedules.delete(timer.name)
+        self.template.remove((timer.group, timer.name))
+
     def _timer(self, schedule: Schedule) -> Timer:
         moment, arn = schedule.moment, self.queues[schedule.queue].arn
         return Timer(self.group, schedule.name, moment, True, arn, schedule.body, True, lambda after: None)

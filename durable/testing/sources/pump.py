@@ -40,6 +40,9 @@ class Timetable(Protocol):
     def fire(self) -> None:
         """Fires what is due."""
 
+    def drop(self, timer: Timer) -> None:
+        """Loses a schedule: it does not fire any more."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pump:

@@ -36,7 +36,7 @@ class Timers:
     clock: Clock
     queues: Mapping[str, Queue]
     put: Callable[[Queue, str], None]  # a message into a queue
-    forget: Callable[[Timer], None]  # a schedule that has fired for the last time
+    forget: Callable[[Timer], None]  # a schedule: it is not there any more
     _timers: dict[Name, Timer] = field(default_factory=dict)
 
     def add(self, name: Name, settings: Mapping[str, Any]) -> None:
@@ -60,6 +60,11 @@ class Timers:
     def remove(self, name: Name) -> None:
         """A schedule was deleted."""
         self._timers.pop(name, None)
+
+    def drop(self, timer: Timer) -> None:
+        """Loses a schedule: it does not fire any more."""
+        self.remove((timer.group, timer.name))
+        self.forget(timer)
 
     def pending(self) -> list[Timer]:
         """What will fire, soonest first."""
