@@ -27,5 +27,8 @@ class Tables(Protocol):
     def get(self, name: str, key: Item) -> Item | None:
         """The item of this key, or None."""
 
+    def items(self, name: str) -> Sequence[Item]:
+        """Every item of the table, in no order."""
+
     def put(self, name: str, item: Item) -> None:
         """Write an item."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import boto3
 import pytest
 
 from durable.testing import Harness
@@ -37,14 +36,8 @@ def says(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Model]:
 @pytest.fixture
 def bookings(durable: Harness) -> Callable[[], list[str]]:
     """What is in the table."""
-    dynamodb = boto3.client("dynamodb")
-    dynamodb.create_table(
-        TableName=BOOKINGS,
-        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
-        BillingMode="PAY_PER_REQUEST",
-    )
-    return lambda: [item["what"]["S"] for item in dynamodb.scan(TableName=BOOKINGS)["Items"]]
+    durable.tables.create(BOOKINGS, "id")
+    return lambda: [item["what"]["S"] for item in durable.tables.items(BOOKINGS)]
 
 
 @pytest.mark.rule("S10", "S11", "L4")

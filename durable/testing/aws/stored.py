@@ -65,6 +65,12 @@ class AwsTables:
         with self.unrecorded():
             return self.dynamodb.get_item(TableName=name, Key=dict(key)).get("Item")
 
+    def items(self, name: str) -> Sequence[Item]:
+        """Every item of the table, in no order."""
+        with self.unrecorded():
+            pages = self.dynamodb.get_paginator("scan").paginate(TableName=name)
+            return [item for page in pages for item in page["Items"]]
+
     def put(self, name: str, item: Item) -> None:
         """Write an item."""
         with self.unrecorded():
