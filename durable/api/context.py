@@ -21,6 +21,7 @@ from durable.engine.operations.blocks import DEFAULT_CATCH, checked_catch
 from durable.engine.replay import Replay, Scope
 from durable.errors import ErrorInfo, InvalidCall, Kind, StepFailed, StepOnly
 from durable.usercode.durations import Duration, seconds
+from durable.usercode.own_result import check_own_result, user_frame
 from durable.usercode.signatures import result_type
 
 if TYPE_CHECKING:
@@ -174,7 +175,11 @@ class Context(Scoped["S"]):
         InvalidCall at once.
         """
 
+        caller = None if rollback is None else user_frame()
+
         def make(path: str) -> StepCall:
+            if rollback is not None and caller is not None:
+                check_own_result(caller, rollback, f"step '{path}'")
             return step_call(
                 path,
                 name,

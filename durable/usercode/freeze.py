@@ -1,62 +1,94 @@
-"""Late binding disarmed: a rollback keeps the variables that it saw when its step was called (D13).
+"""Let a rollback see its variables as they were when its step was called (D13).
 
-Rollbacks run after the loop that named them has moved on; without this, each would see the last item.
+Rollbacks run after the loop that named them has moved on; without this, each would see the last item. What each saw is
+kept, and put back into the variables while it runs: so every function that it reaches sees the same, however it is
+wrapped. Copies of the functions were the alternative: they miss methods, classes and whatever else holds a function.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import WRAPPER_ASSIGNMENTS
-from opcode import EXTENDED_ARG, opmap
-from types import CellType, CodeType, FunctionType
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from types import CellType, CoroutineType
 from typing import Any
+from weakref import WeakValueDictionary
 
-_WRITES = frozenset({opmap["STORE_DEREF"], opmap["DELETE_DEREF"]})
+from durable.usercode.reachable import contents, functions
+
+_UNSET = object()
 
 
-def freeze(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with cells of its own; the outer variables that it assigns are meant to be shared, and stay so."""
-    if not isinstance(function, FunctionType) or not function.__closure__:
-        return function
-    shared = _assigned(function.__code__)
-    frozen = FunctionType(
-        function.__code__,
-        function.__globals__,
-        function.__name__,
-        function.__defaults__,
-        tuple(
-            cell if name in shared else _copied(cell)
-            for name, cell in zip(function.__code__.co_freevars, function.__closure__, strict=True)
-        ),
-    )
-    frozen.__kwdefaults__ = function.__kwdefaults__
-    for name in WRAPPER_ASSIGNMENTS:  # its name and text; its annotations, as this Python keeps them
-        setattr(frozen, name, getattr(function, name))
+class _Variable:
+    """A variable of the workflow's code; the one object for its cell, as long as a frozen rollback needs it."""
+
+    __slots__ = ("__weakref__", "assigned", "cell")
+
+    def __init__(self, cell: CellType) -> None:
+        self.cell = cell
+        self.assigned = False  # by a rollback: such a variable is meant to be shared, and is left as it is
+
+    @property
+    def value(self) -> Any:
+        try:
+            return self.cell.cell_contents
+        except ValueError:
+            return _UNSET
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        if value is _UNSET:
+            del self.cell.cell_contents
+        else:
+            self.cell.cell_contents = value
+
+
+_variables: WeakValueDictionary[int, _Variable] = WeakValueDictionary()  # by the id of their cells
+
+
+def freeze(rollback: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function with the variables that it and all that it reaches see now; itself if there are none.
+
+    A variable without a value now is seen as it is when the rollback runs. What a rollback assigns (`nonlocal`) is seen
+    by those that run after it.
+    """
+    seen = {id(cell): (_variable(cell), value) for each in functions(rollback) for _, cell, value in contents(each)}
+    if not seen:
+        return rollback
+    variables = list(seen.values())
+
+    @wraps(rollback)
+    def frozen(*arguments: Any) -> Any:
+        with _as_seen(variables):
+            result = rollback(*arguments)
+        return _awaited(variables, result) if type(result) is CoroutineType else result
+
     return frozen
 
 
-def _copied(cell: CellType) -> CellType:
+def _variable(cell: CellType) -> _Variable:
+    found = _variables.get(id(cell))
+    if found is None:
+        found = _variables[id(cell)] = _Variable(cell)
+    return found
+
+
+async def _awaited(variables: list[tuple[_Variable, Any]], coroutine: CoroutineType[Any, Any, Any]) -> Any:
+    with _as_seen(variables):
+        return await coroutine
+
+
+@contextmanager
+def _as_seen(variables: list[tuple[_Variable, Any]]) -> Iterator[None]:
+    """Give the variables the values that were seen; afterwards what they had, or what was assigned meanwhile."""
+    changed = [(variable, seen, variable.value) for variable, seen in variables if not variable.assigned]
+    for variable, seen, _ in changed:
+        variable.value = seen
     try:
-        return CellType(cell.cell_contents)
-    except ValueError:  # not assigned yet: it stays live
-        return cell
-
-
-def _assigned(code: CodeType) -> set[str]:
-    """The outer variables that it, or a function within it, assigns."""
-    outer = code.co_freevars
-    inner = {name for constant in code.co_consts if isinstance(constant, CodeType) for name in _assigned(constant)}
-    own = len({*code.co_varnames, *code.co_cellvars})  # variables are numbered: first its own, then the outer ones
-    found = {outer[number - own] for number in _written(code) if number >= own}
-    return found | inner.intersection(outer)
-
-
-def _written(code: CodeType) -> set[int]:
-    """The numbers of the variables in cells that it assigns."""
-    numbers, prefix = set(), 0
-    for operation, argument in zip(code.co_code[::2], code.co_code[1::2], strict=True):
-        number = prefix << 8 | argument
-        prefix = number if operation == EXTENDED_ARG else 0
-        if operation in _WRITES:
-            numbers.add(number)
-    return numbers
+        yield
+    finally:
+        for variable, seen, before in changed:
+            if variable.value is seen:
+                variable.value = before
+            else:
+                variable.assigned = True

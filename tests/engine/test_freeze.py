@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -126,7 +127,7 @@ def test_signature_defaults_and_annotations_are_kept() -> None:
         undo.__qualname__,
         undo.__annotations__,
     )
-    assert (frozen.__defaults__, frozen.__kwdefaults__) == ((2,), {"third": True})
+    assert inspect.signature(frozen) == inspect.signature(undo)
 
 
 @pytest.mark.parametrize("function", [print, partial(print, "a"), "abc".upper, lambda: None])
