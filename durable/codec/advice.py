@@ -11,7 +11,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from uuid import UUID
 
-from durable.codec.display import class_name, clean, qualified_name
+from durable.codec.display import class_name, module_of, qualified_name
 
 _CALLABLES = (
     types.FunctionType,
@@ -69,9 +69,8 @@ def instead(value: object) -> str:
 
 def class_of(value: object) -> str:
     """Name the class with its module, asking nothing that a metaclass could answer."""
-    module = type.__dict__["__module__"].__get__(type(value))
-    name = qualified_name(type(value))
-    return f"{clean(module)}.{name}" if isinstance(module, str) else name
+    module, name = module_of(type(value)), qualified_name(type(value))
+    return f"{module}.{name}" if module else name
 
 
 def _is_mock(cls: type) -> bool:

@@ -9,6 +9,7 @@ from durable.errors import is_failure
 MAX_NAME = 200
 MAX_TEXT = 500
 _qualname = type.__dict__["__qualname__"].__get__  # the class's own word, whatever its metaclass makes of the attribute
+_module = type.__dict__["__module__"].__get__
 _name = type.__dict__["__name__"].__get__
 
 
@@ -26,6 +27,12 @@ def class_name(value: object) -> str:
 def qualified_name(cls: Any) -> str:
     """Return the name of a class with those of the classes and functions around it."""
     return clean(_qualname(cls), MAX_NAME)
+
+
+def module_of(cls: Any) -> str:
+    """Return the name of the module that a class says it is of."""
+    module = _module(cls)
+    return clean(module) if isinstance(module, str) else ""
 
 
 def shown_value(value: object) -> str:

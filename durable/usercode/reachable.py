@@ -11,11 +11,12 @@ from functools import cached_property, partial, partialmethod
 from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+from durable.codec.display import module_of
+
 MOST_ITEMS = 1_000  # of a container that is looked into: functions are kept in tables, and data is not looked for
 _DESCRIPTORS = (staticmethod, classmethod, property, cached_property, partialmethod)
 _CONTAINERS = (list, tuple, set, frozenset, dict)
-_module = type.__dict__["__module__"].__get__  # not asked of the class: its metaclass may answer anything
-_qualname = type.__dict__["__qualname__"].__get__
+_qualname = type.__dict__["__qualname__"].__get__  # not asked of the class: its metaclass may answer anything
 
 
 def functions(root: Callable[..., Any]) -> Iterator[FunctionType]:
@@ -54,7 +55,7 @@ def _parts(found: Any) -> list[Any]:
         return _items(found)
     if issubclass(cls, type):
         return [*vars(found).values(), *found.__bases__] if _is_local(found) else []
-    if issubclass(cls, ModuleType) or str(_module(cls)).startswith("durable."):
+    if issubclass(cls, ModuleType) or module_of(cls).startswith("durable."):
         return []
     return _attributes(found)
 
