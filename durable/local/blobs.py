@@ -19,11 +19,10 @@ class SqliteBlobs:
 
     def get(self, key: str) -> bytes:
         """Return an object's bytes; raises StoreError if there is none."""
-        with self._database as connection:
-            found = connection.execute("SELECT value FROM blob WHERE key = ?", (key,)).fetchone()
-        if found is None:
+        found = self._database.rows("SELECT value FROM blob WHERE key = ?", (key,))
+        if not found:
             raise StoreError(f"could not read '{key}' from the local store: there is no such object")
-        value: bytes = found[0]
+        value: bytes = found[0][0]
         return value
 
     def drop(self, prefix: str) -> None:
@@ -33,8 +32,7 @@ class SqliteBlobs:
 
     def keys(self, prefix: str = "") -> list[str]:
         """Return the keys that begin so, in order."""
-        with self._database as connection:
-            found = connection.execute(
-                "SELECT key FROM blob WHERE substr(key, 1, ?) = ? ORDER BY key", (len(prefix), prefix)
-            )
-            return [key for (key,) in found]
+        found = self._database.rows(
+            "SELECT key FROM blob WHERE substr(key, 1, ?) = ? ORDER BY key", (len(prefix), prefix)
+        )
+        return [key for (key,) in found]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from durable.errors import ConfigurationError, StoreError
 
@@ -24,6 +26,7 @@ CREATE TABLE message (
 CREATE INDEX visible ON message (queue, visible, number);
 CREATE INDEX copies ON message (queue, visible) WHERE copy > 0;
 CREATE TABLE schedule (name TEXT PRIMARY KEY, moment INTEGER, queue TEXT, body TEXT);
+CREATE INDEX moment ON schedule (moment);
 CREATE TABLE blob (key TEXT PRIMARY KEY, value BLOB);
 CREATE TABLE event (number INTEGER PRIMARY KEY, event TEXT, source TEXT, detail TEXT);
 CREATE TABLE own_table (name TEXT PRIMARY KEY, keys TEXT);
@@ -60,6 +63,14 @@ class Database:
         """Replace everything that is stored by what `serialize` returned."""
         with self._lock:
             self._connection.deserialize(stored)
+
+    def rows(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
+        """Return what one SELECT finds: by itself it needs no transaction."""
+        with self._lock:
+            try:
+                return self._connection.execute(statement, values).fetchall()
+            except sqlite3.Error as error:
+                raise self._failure(error) from error
 
     def __enter__(self) -> sqlite3.Connection:
         self._lock.acquire()

@@ -19,6 +19,8 @@ from durable.runtime.ports import Clock, Nonces
 
 _COLUMNS = "number, id, queue, body, attributes, sent, visible, received, first, origin, copy"
 
+_FIRST = "SELECT * FROM (SELECT visible, number, queue FROM message WHERE queue = ? ORDER BY visible, number LIMIT 1)"
+
 
 class QueueSettings(Struct, frozen=True):
     """How a queue treats its messages."""
@@ -118,21 +120,13 @@ class Messages:
     def waiting(self, queue: str | None = None) -> list[Message]:
         """Return what is in a queue, or in all of them, soonest visible first."""
         where, values = ("", ()) if queue is None else ("WHERE queue = ?", (queue,))
-        with self._database as connection:
-            found = connection.execute(f"SELECT {_COLUMNS} FROM message {where} ORDER BY visible, number", values)
-            return [_message(row) for row in found]
+        found = self._database.rows(f"SELECT {_COLUMNS} FROM message {where} ORDER BY visible, number", values)
+        return [_message(row) for row in found]
 
     def firsts(self, queues: Sequence[str]) -> list[tuple[int, str]]:
         """Return when the next message of each of these queues is visible, and its queue, soonest first."""
-        with self._database as connection:
-            found = sorted(
-                (moment, number, queue)
-                for queue in queues
-                for moment, number in connection.execute(
-                    "SELECT visible, number FROM message WHERE queue = ? ORDER BY visible, number LIMIT 1", (queue,)
-                )
-            )
-        return [(moment, queue) for moment, _, queue in found]
+        found = self._database.rows(" UNION ALL ".join([_FIRST] * len(queues)), queues) if queues else []
+        return [(moment, queue) for moment, _, queue in sorted(found)]
 
     def _settings(self, queue: str) -> QueueSettings:
         if queue not in self._queues:

@@ -46,9 +46,7 @@ class SqlitePublisher:
     @property
     def published(self) -> list[Event]:
         """Every event that was published, in order."""
-        with self._database as connection:
-            found = connection.execute("SELECT event, source, detail FROM event ORDER BY number")
-            return [Event(*row) for row in found]
+        return [Event(*row) for row in self._database.rows("SELECT event, source, detail FROM event ORDER BY number")]
 
 
 def _is_object(text: str) -> bool:

@@ -38,23 +38,20 @@ class Schedules:
 
     def fire(self, messages: Messages, now: int) -> None:
         """Put what is due into its queues; a process that dies in between puts it there again."""
-        for schedule in self.pending():
-            if schedule.moment > now:
-                return
+        found = self._database.rows(
+            "SELECT name, moment, queue, body FROM schedule WHERE moment <= ? ORDER BY moment, name", (now,)
+        )
+        for schedule in (Schedule(*row) for row in found):
             messages.send(schedule.queue, schedule.body, 0)
             self.delete(schedule.name)
 
     def next(self) -> int | None:
         """Return when the next schedule fires."""
-        with self._database as connection:
-            (moment,) = connection.execute("SELECT min(moment) FROM schedule").fetchone()
-        next_moment: int | None = moment
-        return next_moment
+        ((moment,),) = self._database.rows("SELECT min(moment) FROM schedule")
+        found: int | None = moment
+        return found
 
     def pending(self) -> list[Schedule]:
         """Return the schedules, soonest first."""
-        with self._database as connection:
-            found = connection.execute(
-                "SELECT name, moment, queue, body FROM schedule ORDER BY moment, name"
-            ).fetchall()
+        found = self._database.rows("SELECT name, moment, queue, body FROM schedule ORDER BY moment, name")
         return [Schedule(*row) for row in found]

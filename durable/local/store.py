@@ -53,8 +53,8 @@ class SqliteStore:
 
     def read(self, execution_id: str) -> Head | None:
         """Return the head as last written."""
-        with self._database as connection:
-            return _read(connection, execution_id)
+        found = self._database.rows("SELECT head FROM head WHERE pk = ?", (execution_id,))
+        return _decode(found[0][0]) if found else None
 
     def update(self, update: Update) -> Head | Refused:
         """Write if the conditions hold: the head after it, or the refusal. Later reads return what it accepted."""
@@ -133,9 +133,8 @@ class SqliteStore:
 
     def find(self, execution_id: str, key: str) -> bytes | None:
         """Return the value of an item that may not be there."""
-        with self._database as connection:
-            found = _item(connection, execution_id, key)
-        return None if found is None else found[0]
+        found = self._database.rows("SELECT value FROM item WHERE pk = ? AND sk = ?", (execution_id, key))
+        return found[0][0] if found else None
 
     def drop(self, execution_id: str, keys: Sequence[str]) -> None:
         """Delete items of an execution that no head names; those that are gone already are no fault."""
@@ -144,28 +143,26 @@ class SqliteStore:
 
     def due(self, shard: str, since: int, until: int, limit: int) -> Sequence[tuple[str, int]]:
         """Return executions of a shard that are due from then to then, soonest first."""
-        with self._database as connection:
-            return connection.execute(
-                "SELECT pk, due FROM head WHERE due > 0 AND due BETWEEN ? AND ? AND due_shard = ? ORDER BY due LIMIT ?",
-                (since, until, shard, limit),
-            ).fetchall()
+        return self._database.rows(
+            "SELECT pk, due FROM head WHERE due > 0 AND due BETWEEN ? AND ? AND due_shard = ? ORDER BY due LIMIT ?",
+            (since, until, shard, limit),
+        )
 
     def next_due(self, *, open_only: bool) -> int | None:
         """Return the earliest due time; of executions that go on by themselves, or of those at their end too."""
         where = _OPEN if open_only else ""
-        with self._database as connection:
-            found = connection.execute(f"SELECT due FROM head WHERE due > 0 {where} ORDER BY due LIMIT 1").fetchone()
-        return None if found is None else found[0]
+        found = self._database.rows(f"SELECT due FROM head WHERE due > 0 {where} ORDER BY due LIMIT 1")
+        return found[0][0] if found else None
 
     def sizes(self, execution_id: str) -> Mapping[str, int]:
         """Return the keys of what is stored of an execution, its head's too, and how many bytes each has."""
-        with self._database as connection:
-            found = connection.execute(
+        return dict(
+            self._database.rows(
                 "SELECT 'head', length(head) FROM head WHERE pk = ?1 UNION ALL "
                 "SELECT sk, length(value) FROM item WHERE pk = ?1",
                 (execution_id,),
             )
-            return dict(found.fetchall())
+        )
 
     def purge(self, head: Head) -> None:
         """Delete every item of an execution, and its head if it is still as given."""

@@ -27,10 +27,9 @@ class Changes:
 
     def after(self, number: int, limit: int = 1_000) -> list[Change]:
         """Return the changes numbered above that, oldest first."""
-        with self._database as connection:
-            found = connection.execute(
-                "SELECT number, before, after FROM change WHERE number > ? ORDER BY number LIMIT ?", (number, limit)
-            ).fetchall()
+        found = self._database.rows(
+            "SELECT number, before, after FROM change WHERE number > ? ORDER BY number LIMIT ?", (number, limit)
+        )
         return [Change(at, _decode(before) if before else None, _decode(after)) for at, before, after in found]
 
     def forget(self, number: int) -> None:

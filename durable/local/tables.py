@@ -61,9 +61,8 @@ class OwnTables:
 
     def items(self, name: str) -> list[Item]:
         """Return every item of a table, in no order."""
-        with self._database as connection:
-            found = connection.execute("SELECT item FROM own_item WHERE name = ?", (name,))
-            return [_unpack(item) for (item,) in found]
+        found = self._database.rows("SELECT item FROM own_item WHERE name = ?", (name,))
+        return [_unpack(item) for (item,) in found]
 
     def put(self, name: str, item: Item) -> None:
         """Write an item."""

@@ -11,8 +11,9 @@ from typing import Self
 
 from durable.testing.backend import Backend, World
 from durable.testing.clock import START, VirtualClock
+from durable.testing.environment import ProcessEnvironment, installed
 from durable.testing.faults import Faults
-from durable.testing.functions import DeployedFunction, installed
+from durable.testing.functions import DeployedFunction
 from durable.testing.invocations import Invocations
 from durable.testing.lifetime import Lifetime
 from durable.testing.runner import Build, Processes, Runner
@@ -57,6 +58,7 @@ class Deployment:
         self.clock = VirtualClock(start or START)
         self.invocations = Invocations()
         self.faults = Faults(self.invocations)
+        self.environment = ProcessEnvironment()
         self.limit = LIMIT
         self._template = template
         self._backend = backend
@@ -87,9 +89,10 @@ class Deployment:
         self._open.__exit__(kind, error, trace)
 
     def _assemble(self) -> None:
+        root = self._template.path.parent
         self.functions = {
             definition.id: DeployedFunction(
-                definition, REGION, self._template.path.parent, self.clock, dict(self._overrides)
+                definition, REGION, root, self.clock, dict(self._overrides), self.environment
             )
             for definition in self.services.stack.functions.values()
         }

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,6 +14,7 @@ from uuid import uuid4
 
 from durable.errors import ConfigurationError
 from durable.runtime.ports import Clock
+from durable.testing.environment import ProcessEnvironment
 from durable.testing.template.definitions import FunctionDefinition
 
 Handler = Callable[[Any, "LambdaContext"], Any]
@@ -52,6 +51,7 @@ class DeployedFunction:
     root: Path  # the template's folder: where the handler's package is
     clock: Clock
     overrides: Mapping[str, str] = field(default_factory=dict)
+    process: ProcessEnvironment = field(default_factory=ProcessEnvironment)
 
     @property
     def id(self) -> str:
@@ -105,7 +105,7 @@ class DeployedFunction:
 
     def invoke(self, event: Any, context: LambdaContext | None = None) -> Any:
         """The handler's answer to the event. Both pass through JSON, as they do on their way to and from Lambda."""
-        with installed(self.environment):
+        with self.process.of(self.environment):
             answer = self.handler()(json.loads(json.dumps(event)), context or self.context())
             return json.loads(json.dumps(answer))
 
@@ -133,22 +133,3 @@ def load_module(name: str, root: Path) -> Any:
                 f"there is no module {name} in {root}: the template's Handler names it."
             ) from error
         raise
-
-
-@contextmanager
-def installed(environment: Mapping[str, str | None]) -> Iterator[None]:
-    """The process's environment has these variables, None meaning that it has not; afterwards it is as it was."""
-    before = {name: os.environ.get(name) for name in environment}
-    _set(environment)
-    try:
-        yield
-    finally:
-        _set(before)
-
-
-def _set(environment: Mapping[str, str | None]) -> None:
-    for name, value in environment.items():
-        if value is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = value

@@ -159,8 +159,11 @@ class Harness(Client):
 
     def run(self, duration: timedelta | float | None = None) -> None:
         """Delivers all that is due, jumping the clock to what is due next, until nothing is, or for the duration."""
+        with self._live.environment.kept():
+            self._run(None if duration is None else self.clock.now() + round(seconds(duration) * 1000))
+
+    def _run(self, until: int | None) -> None:
         clock, pump = self.clock, self._live.pump
-        until = None if duration is None else clock.now() + round(seconds(duration) * 1000)
         while True:
             while pump.deliver() is not None or pump.fire():
                 self._check_progress()
@@ -172,6 +175,8 @@ class Harness(Client):
             clock.move_to(max(until, clock.now()))
 
     def _check_progress(self) -> None:
+        if self.invocations[-1].function != SWEEPER:
+            return
         last = self.invocations[-_MOST_SWEEPS:]
         if len(last) == _MOST_SWEEPS and all(invocation.function == SWEEPER for invocation in last):
             raise EndlessRun(len(self.invocations), SWEEPER, "the due index still full")

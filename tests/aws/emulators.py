@@ -10,7 +10,7 @@ import boto3
 from moto import mock_aws
 
 from durable.aws.clients import Clients
-from durable.testing.functions import installed
+from durable.testing.environment import installed
 from tests.emulators import ENDPOINT
 
 REGION = "us-east-1"

@@ -23,7 +23,8 @@ from durable.runtime.client.client import Client
 from durable.testing.aws.feed import StreamFeed
 from durable.testing.aws.mail import Mail
 from durable.testing.aws.polling import SqsPolling
-from durable.testing.functions import DeployedFunction, installed
+from durable.testing.environment import installed
+from durable.testing.functions import DeployedFunction
 from durable.testing.invocations import Invocation
 from durable.testing.sources.queue import QueuePoller
 from durable.testing.sources.stream import StreamReader

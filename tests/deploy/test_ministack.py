@@ -22,7 +22,7 @@ from botocore.credentials import Credentials
 
 import durable
 from durable import Client, ErrorInfo, Execution
-from durable.testing.functions import installed
+from durable.testing.environment import installed
 from infra.local.artefact import Artefact
 from infra.local.deployment import ROLES_BIND, Deployed, deploy
 from infra.local.ministack import REGION, MiniStack

@@ -76,7 +76,7 @@ class Attempts:
                 if attempt == CONFLICT_ATTEMPTS:
                     raise StoreError(str(conflict)) from conflict
                 self.clock.sleep(random.uniform(0, CONFLICT_DELAY * 2**attempt))
-        raise AssertionError
+        raise AssertionError("every attempt returns or raises")
 
     def once(self, call: PortCall, act: Callable[[], None]) -> None:
         """As `make`, for what returns nothing and may be answered without being done: a message that is lost."""
@@ -101,7 +101,7 @@ class Attempts:
                     raise _Conflict(told) from answer
                 if code not in _THROTTLED or attempt == ATTEMPTS:
                     raise StoreError(told) from answer
-        raise AssertionError
+        raise AssertionError("every attempt returns or raises")
 
     def _one(self, call: PortCall, act: Callable[[], T]) -> T:
         def perform(invocation: Invocation | None) -> T:

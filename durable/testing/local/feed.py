@@ -56,16 +56,11 @@ class LocalFeed:
 
 def image(head: Head) -> dict[str, Any]:
     """The item of a head, as a stream's record has it: what is empty is not there."""
-    fields = structs.asdict(head)
-    item: dict[str, Any] = {"pk": {"S": fields.pop("execution_id")}, "sk": {"S": "head"}}
-    for name, value in fields.items():
-        match value:
-            case "" | b"":
-                pass
-            case str():
-                item[name] = {"S": str(value)}
-            case bytes():
-                item[name] = {"B": base64.b64encode(value).decode()}
-            case _:
-                item[name] = {"N": str(value)}
+    item: dict[str, Any] = {"pk": {"S": head.execution_id}, "sk": {"S": "head"}}
+    for name in structs.asdict(head).keys() - {"execution_id"}:
+        value = getattr(head, name)
+        if isinstance(value, int):
+            item[name] = {"N": str(value)}
+        elif value:
+            item[name] = {"S": str(value)} if isinstance(value, str) else {"B": base64.b64encode(value).decode()}
     return item
