@@ -150,12 +150,21 @@ class CodecError(DurableError):
 class HistoryDiverged(DurableError):
     """The code asks for something else than the history holds (D6)."""
 
-    def __init__(self, path: str, recorded: str, requested: str, advice: str = _CHANGED_CODE) -> None:
+    def __init__(
+        self,
+        path: str,
+        recorded: str,
+        requested: str,
+        advice: str = _CHANGED_CODE,
+        *,
+        cause: ErrorInfo | None = None,
+    ) -> None:
         self.path = path
         self.recorded = recorded
         self.requested = requested
+        left = "" if cause is None else f", for it raised {cause}"
         super().__init__(
-            f"the history of this execution has {recorded} at '{path}'; the code now has {requested}. {advice}"
+            f"the history of this execution has {recorded} at '{path}'; the code now has {requested}{left}. {advice}"
         )
 
 

@@ -21,22 +21,29 @@ $(FUNCTIONS:%=build-%):
 	@$(call BYTECODE,$(ARTIFACTS_DIR),/var/task)
 
 LAYER      = $(ARTIFACTS_DIR)/python
-PLATFORMS := manylinux2014_aarch64 manylinux2014_x86_64
+COMPILED  := greenlet msgspec
+PROCESSORS := aarch64 x86_64
 LAYER_PIP := $(PYTHON) -m pip --quiet --disable-pip-version-check
+# Lambda's oldest image has glibc 2.26.
+PLATFORM   = --platform manylinux2014_$(1) --platform manylinux_2_24_$(1)
 
-# msgspec alone has compiled code. The layer holds it for every runtime and processor that the template offers (the file
-# names of compiled modules tell them apart): the build can't know which one is deployed, and the wrong one fails only there.
+# Two packages have compiled code. The layer holds it for every runtime and processor that the template offers (the file names
+# of compiled modules tell them apart): the build can't know which one is deployed, and the wrong one fails only there.
 build-DependenciesLayer:
 	mkdir -p "$(LAYER)"
 	$(LAYER_PIP) install --require-hashes --no-deps --no-compile --only-binary=:all: \
-	    --platform manylinux2014_aarch64 --python-version 3.13 --target "$(LAYER)" -r requirements/runtime.txt
-	sed -n '/^msgspec==/,/[^\\]$$/p' requirements/runtime.txt > "$(ARTIFACTS_DIR)/compiled.txt"
-	for runtime in $(RUNTIMES); do for platform in $(PLATFORMS); do \
-	    $(LAYER_PIP) download --require-hashes --no-deps --only-binary=:all: --platform $$platform \
-	        --python-version $$runtime --dest "$(ARTIFACTS_DIR)/wheels" -r "$(ARTIFACTS_DIR)/compiled.txt" || exit 1; \
-	done; done
+	    $(call PLATFORM,aarch64) --python-version 3.13 --target "$(LAYER)" -r requirements/runtime.txt
+	for package in $(COMPILED); do \
+	    sed -n "/^$$package==/,/[^\\]$$/p" requirements/runtime.txt >> "$(ARTIFACTS_DIR)/compiled.txt"; \
+	done
+	for runtime in $(RUNTIMES); do \
+	    $(foreach processor,$(PROCESSORS),$(LAYER_PIP) download --require-hashes --no-deps --only-binary=:all: \
+	        $(call PLATFORM,$(processor)) --python-version $$runtime --dest "$(ARTIFACTS_DIR)/wheels" \
+	        -r "$(ARTIFACTS_DIR)/compiled.txt" || exit 1;) \
+	done
 	for wheel in "$(ARTIFACTS_DIR)"/wheels/*.whl; do $(PYTHON) -m zipfile -e "$$wheel" "$(LAYER)" || exit 1; done
-	rm -rf "$(ARTIFACTS_DIR)/wheels" "$(ARTIFACTS_DIR)/compiled.txt" "$(LAYER)/bin"
-	! find "$(LAYER)" -name '*.so' | grep -v '/msgspec/'  # another compiled dependency needs the same care
+	rm -rf "$(ARTIFACTS_DIR)/wheels" "$(ARTIFACTS_DIR)/compiled.txt" "$(LAYER)/bin" "$(LAYER)/greenlet/tests"
+	find "$(LAYER)/greenlet" -type f ! -name '*.py' ! -name '*.so' -delete  # its C sources
+	! find "$(LAYER)" -name '*.so' | grep -v $(COMPILED:%=-e /%/)  # another compiled dependency needs the same care
 	@$(call BYTECODE,$(ARTIFACTS_DIR),/opt)
 	@test -z "$(MISSING)" || echo "Not here, so with these Runtimes every cold start compiles: $(MISSING)"

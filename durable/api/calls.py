@@ -1,18 +1,24 @@
-"""A call of a step as data: what the engine hands to the runtime, which runs it."""
+"""What workflow code asks for, as data: checked, and not yet looked up in any history."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Collection, Sequence
+from contextvars import Context, copy_context
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from msgspec import Struct
 
 from durable.api.retry import AT_MOST_ONCE_RETRY, ROLLBACK_RETRY, STEP_RETRY, Retry
-from durable.errors import InvalidCall
+from durable.errors import InvalidCall, Kind
 from durable.usercode.durations import Duration, seconds
 from durable.usercode.signatures import checked_type, result_type
 
+if TYPE_CHECKING:
+    from durable.api.messages import Message
+    from durable.api.outcomes import Failure, Success
+
 Semantics = Literal["at_least_once", "at_most_once"]
+Drift = Literal["off", "warn", "error"]
 _PASS_IT = "Pass the function, not the result of calling it."
 
 
@@ -31,6 +37,7 @@ class StepCall(Struct, frozen=True):
     at_most_once: bool
     sensitive: bool
     returns: Any
+    context: Context  # the context variables of the code that calls it
 
     @property
     def annotation(self) -> Any:
@@ -44,14 +51,14 @@ def step_call(
     body: Callable[..., Any],
     arguments: Sequence[Any],
     *,
-    rollback: Callable[..., Any] | None,
-    retry: Retry | None,
-    timeout: Duration | None,
-    rollback_retry: Retry | None,
-    rollback_timeout: Duration | None,
-    semantics: Semantics,
-    sensitive: bool,
-    returns: Any,
+    rollback: Callable[..., Any] | None = None,
+    retry: Retry | None = None,
+    timeout: Duration | None = None,
+    rollback_retry: Retry | None = None,
+    rollback_timeout: Duration | None = None,
+    semantics: Semantics = "at_least_once",
+    sensitive: bool = False,
+    returns: Any = None,
 ) -> StepCall:
     """A checked call; raises InvalidCall that names the step."""
     here = f"step '{path}'"
@@ -80,4 +87,104 @@ def step_call(
         at_most_once=at_most_once,
         sensitive=sensitive,
         returns=checked_type(returns, f"{here}: returns"),
+        context=copy_context(),
     )
+
+
+class LoopCall(Struct, frozen=True):
+    """A loop as the code asks for it."""
+
+    name: str
+    state: Any  # STATELESS for a loop without
+    state_type: Any
+    result_type: Any
+    prune_every: int = 20
+    keep: int = 0
+
+    @property
+    def stateless(self) -> bool:
+        """Whether the loop has no state."""
+        return self.state is STATELESS
+
+
+class WaitCall(Struct, frozen=True):
+    """A condition that is waited for, as the code asks for it; durations are in milliseconds."""
+
+    name: str
+    make: Callable[[str], StepCall]  # one look, by its path
+    annotation: Any  # of what the check returns
+    every: int
+    timeout: int | None
+    limit: str  # the timeout as it was given, for the message
+
+    def is_met(self, found: object) -> bool:
+        """Return whether what a look returned ends the wait."""
+        return found is True if self.annotation is bool else found is not None
+
+
+class ReceiveCall(Struct, frozen=True):
+    """A wait for messages as the code asks for it. `queues` None: any queue; `timeout` in milliseconds, None: for ever."""
+
+    name: str
+    queues: Sequence[str] | None
+    body: Any
+    count: int
+    timeout: int | None
+    completable: bool
+
+
+STATELESS: Any = object()
+
+
+def checked_loop(name: str, body: object, prune_every: int, keep: int) -> None:
+    """Refuse a loop that can't be; raises InvalidCall."""
+    if not callable(body):
+        raise InvalidCall(f"loop '{name}': the body is not callable: {body!r}. Pass the function itself.")
+    if not isinstance(prune_every, int) or prune_every < 1:
+        raise InvalidCall(f"loop '{name}': prune_every is a whole number from 1, not {prune_every!r}")
+    if not isinstance(keep, int) or keep < 0:
+        raise InvalidCall(f"loop '{name}': keep is a whole number from 0, not {keep!r}")
+
+
+class Operations(Protocol):
+    """One scope of a replay: what a context asks of it. Each call returns what is recorded, or waits until it is."""
+
+    @property
+    def execution_id(self) -> str:
+        """The execution's id."""
+
+    def clock(self) -> int:
+        """Return the time of the last thing that was recorded, in milliseconds since the epoch."""
+
+    def seed(self, use: str) -> bytes:
+        """Return bytes that are the same on every replay: others for each use and place."""
+
+    def step(self, name: str, make: Callable[[str], StepCall], annotation: Any) -> Any:
+        """Return the result of a step; `make` makes the call by its path, where it is needed. Raises StepFailed."""
+
+    def sleep(self, name: str, length: int) -> None:
+        """Return when a sleep of so many milliseconds is over."""
+
+    def sleep_until(self, name: str, moment: int) -> None:
+        """Return when this moment has come, in milliseconds since the epoch."""
+
+    def receive(self, call: ReceiveCall) -> list[Message[Any]]:
+        """Return messages, at least one; none when the timeout came first."""
+
+    def block(self, name: str, run: Callable[[Operations], Any], catch: Collection[Kind]) -> Success[Any] | Failure:
+        """Return what the block returned, or the terminal failure inside it."""
+
+    def loop(self, call: LoopCall, run: Callable[..., Any]) -> Any:
+        """Return what the loop breaks with; `run` takes the scope of an iteration, and the state if there is one."""
+
+    def wait_for(self, call: WaitCall) -> Any:
+        """Return what a look found that ended the wait; raises StepFailed of kind `timeout` when its time is over."""
+
+    def rollback_checkpoint(self, name: str) -> None:
+        """Draw a boundary for rollbacks."""
+
+    def version(self, name: str, latest: int) -> int:
+        """Return the version that this execution takes of a changed part."""
+
+    def removed(self, name: str, kind: str) -> None:
+        """Stand in for a deleted operation."""

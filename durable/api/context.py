@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Collection, Coroutine
 from datetime import UTC, datetime, timedelta
 from random import Random
-from typing import TYPE_CHECKING, Any, NoReturn, overload
+from typing import TYPE_CHECKING, Any, NoReturn, cast, overload
 from uuid import UUID
 
-from durable.api.calls import Semantics, StepCall, step_call
+from durable.api.calls import (
+    STATELESS,
+    LoopCall,
+    Operations,
+    Semantics,
+    StepCall,
+    WaitCall,
+    checked_loop,
+    step_call,
+)
 from durable.api.generics import Scoped
 from durable.api.log import ExecutionLog
-from durable.api.outcomes import Break, Continue, Failure, Success, as_failure
+from durable.api.outcomes import DEFAULT_CATCH, Break, Continue, Failure, Success, as_failure, checked_catch
 from durable.api.queue import ContextQueue
 from durable.api.retry import Retry
-from durable.engine.entries import Entry, EntryStatus
-from durable.engine.operations import blocks, checkpoints, loops, sleeps, steps, versions
-from durable.engine.operations.blocks import DEFAULT_CATCH, checked_catch
-from durable.engine.replay import Replay, Scope
-from durable.errors import ErrorInfo, InvalidCall, Kind, StepFailed, StepOnly
-from durable.usercode.durations import Duration, seconds
+from durable.errors import InvalidCall, Kind, StepFailed, StepOnly
+from durable.usercode.durations import Duration, milliseconds
 from durable.usercode.own_result import check_own_result, user_frame
-from durable.usercode.signatures import result_type
+from durable.usercode.signatures import loop_types, result_type
 
 if TYPE_CHECKING:
     from logging import Logger, LoggerAdapter
@@ -63,48 +67,38 @@ class OnlyInSteps:
 
 
 class Context(Scoped["S"]):
-    """A workflow's hands: durable operations, and time, identity and chance that replay the same."""
+    """The API inside a workflow: durable operations, and now(), uuid() and random() that are the same on every replay."""
 
-    __slots__ = ("_log", "_replay", "_scope", "_uses", "execution_id")
+    __slots__ = ("_log", "_scope", "execution_id")
 
-    def __init__(self, replay: Replay, scope: Scope, log: ExecutionLog) -> None:
-        self.execution_id = replay.execution_id
-        self._replay = replay
+    def __init__(self, scope: Operations, log: ExecutionLog) -> None:
+        self.execution_id = scope.execution_id
         self._scope = scope
         self._log = log
-        self._uses: dict[str, int] = {}
 
     @property
     def log(self) -> LoggerAdapter[Logger]:
-        """A logger whose lines appear once, not once per replay (D12)."""
+        """A logger whose lines are written once, not once per replay."""
         return self._log
 
     @property
     def queue(self) -> ContextQueue:
         """The execution's queues: `ctx.queue.next`, `ctx.queue.next_batch`."""
-        return ContextQueue(self._replay, self._scope)
+        return ContextQueue(self._scope)
 
-    # --- time, identity, chance (D10) ------------------------------------------------------------------------------
+    # --- the same on every replay ----------------------------------------------------------------------------------
 
     def now(self) -> datetime:
-        """The time of the last thing that was recorded: the same at every replay."""
-        self._replay.enter(self._scope)
-        return _EPOCH + timedelta(milliseconds=self._replay.clock)
+        """Return the time of the last recorded operation: the same on every replay."""
+        return _EPOCH + timedelta(milliseconds=self._scope.clock())
 
     def uuid(self) -> UUID:
-        """An identity that is the same at every replay."""
-        return UUID(bytes=self._seed("uuid")[:16], version=4)
+        """Return an id that is the same on every replay."""
+        return UUID(bytes=self._scope.seed("uuid")[:16], version=4)
 
     def random(self) -> Random:
-        """A source of chance that is the same at every replay."""
-        return Random(self._seed("random"))
-
-    def _seed(self, use: str) -> bytes:
-        """Keyed by the operation passed last and how often this was asked since: one more call shifts no other."""
-        self._replay.enter(self._scope)
-        place = f"{use}\0{self._scope.path}\0{self._replay.last}"
-        count = self._uses[place] = self._uses.get(place, 0) + 1
-        return hashlib.sha256(f"{self.execution_id}\0{place}\0{count}".encode()).digest()
+        """Return a random number generator that gives the same numbers on every replay."""
+        return Random(self._scope.seed("random"))
 
     # --- steps -----------------------------------------------------------------------------------------------------
 
@@ -195,10 +189,7 @@ class Context(Scoped["S"]):
                 returns=returns,
             )
 
-        entry = steps.step(self._replay, self._scope, name, make)
-        if entry.status is EntryStatus.FAILED:
-            raise failed(entry)
-        return self._replay.history.value(entry, returns if returns is not None else result_type(run))
+        return self._scope.step(name, make, returns if returns is not None else result_type(run))
 
     @overload
     def try_step(
@@ -284,7 +275,7 @@ class Context(Scoped["S"]):
         """
         if not callable(block):
             raise InvalidCall(f"block '{name}': the function is not callable: {block!r}. Pass the function itself.")
-        return blocks.try_block(self._replay, self._scope, name, lambda scope: block(self._inside(scope), *args), catch)
+        return self._scope.block(name, lambda scope: block(self._inside(scope), *args), checked_catch(catch))
 
     @overload
     def loop(
@@ -310,7 +301,7 @@ class Context(Scoped["S"]):
         name: str,
         body: Callable[..., Any],
         *,
-        state: Any = loops.STATELESS,
+        state: Any = STATELESS,
         prune_every: int = 20,
         keep: int = 0,
     ) -> Any:
@@ -320,40 +311,40 @@ class Context(Scoped["S"]):
         except the last `keep`, so that a loop may run for ever (L3); those whose rollbacks a failure would run are kept
         until a `rollback_checkpoint` passes them (R15).
         """
-        loops.check(name, body, prune_every, keep)
-        call = loops.LoopCall(name, lambda scope, *given: body(self._inside(scope), *given), state, prune_every, keep)
-        return loops.loop(self._replay, self._scope, call)
+        checked_loop(name, body, prune_every, keep)
+        state_type, break_type = loop_types(body)
+        call = LoopCall(name, state, state_type, break_type, prune_every, keep)
+        return self._scope.loop(call, lambda scope, *given: body(self._inside(scope), *given))
 
     def rollback_checkpoint(self, name: str) -> None:
         """Draw a boundary: what started before it is settled business, and no later failure rolls it back (R14)."""
-        checkpoints.rollback_checkpoint(self._replay, self._scope, name)
+        self._scope.rollback_checkpoint(name)
 
     # --- changed code (D7) -----------------------------------------------------------------------------------------
 
     def version(self, name: str, latest: int) -> int:
         """Which version of a changed part this execution takes: `latest`, or 1 if it was under way before the gate."""
-        return versions.version(self._replay, self._scope, name, latest)
+        return self._scope.version(name, latest)
 
     def removed(self, name: str, kind: str) -> None:
         """Stand in for a deleted operation, so that executions which recorded it go on."""
-        versions.removed(self._replay, self._scope, name, kind)
+        self._scope.removed(name, kind)
 
-    def _inside(self, scope: Scope) -> Context[S]:
-        return Context(self._replay, scope, self._log)
+    def _inside(self, scope: Operations) -> Context[S]:
+        return Context(scope, self._log)
 
     # --- waits -----------------------------------------------------------------------------------------------------
 
     def sleep(self, name: str, duration: Duration) -> None:
         """Wait durably: seconds or a timedelta, up to years; the deadline is fixed at the first call (Q4)."""
-        length = seconds(duration, f"sleep '{name}': the duration")
-        sleeps.sleep(self._replay, self._scope, name, lambda now: now + _milliseconds(name, length))
+        self._scope.sleep(name, milliseconds(duration, f"sleep '{name}': the duration"))
 
     def sleep_until(self, name: str, moment: datetime) -> None:
         """Wait durably until a moment, which must be aware of its time zone; a past one returns at once (Q4)."""
         if not isinstance(moment, datetime) or moment.tzinfo is None:
             raise InvalidCall(f"sleep_until '{name}': the moment is a datetime with a time zone, not {moment!r}")
         until = round((min(moment, FURTHEST) - _EPOCH).total_seconds() * 1000)
-        sleeps.sleep(self._replay, self._scope, name, lambda _now: until)
+        self._scope.sleep_until(name, until)
 
     def wait_for(
         self,
@@ -362,29 +353,24 @@ class Context(Scoped["S"]):
         *args: *Ts,
         every: Duration,
         timeout: Duration | None = None,
+        retry: Retry | None = None,
+        check_timeout: Duration | None = None,
     ) -> T:
-        """Run a check as a step, every so often, until it returns something; that is returned (J7).
+        """Run a check as a step every so often, until it returns something; return that.
 
-        A check that raises is retried as a step is. Raises StepFailed of kind `timeout` when the time is over.
+        The wait ends with a value that is not None; a check annotated `-> bool` ends it when it returns True. `timeout`
+        counts from this call, in seconds or as a timedelta; the last look is at its end. `retry` and `check_timeout` are
+        those of one look. Raises StepFailed of kind `timeout` when the time is over, and as `step` does when a look fails.
         """
-        pause = seconds(every, f"wait_for '{name}': every", zero=False)
-        length = None if timeout is None else seconds(timeout, f"wait_for '{name}': timeout")
-        began = self.now()
+        what = f"wait_for '{name}'"
+        pause = milliseconds(every, f"{what}: every", zero=False)
+        limit = None if timeout is None else milliseconds(timeout, f"{what}: timeout")
 
-        def poll(ctx: Context[S]) -> Break[T | None] | None:
-            found = ctx.step("check", check, *args)
-            if found is not None:
-                return Break(found)
-            if length is not None and (ctx.now() - began).total_seconds() >= length:
-                return Break(None)
-            ctx.sleep("wait", pause)
-            return None
+        def make(path: str) -> StepCall:
+            return step_call(path, "check", check, args, retry=retry, timeout=check_timeout)
 
-        result = self.loop(name, poll)
-        if result is None:
-            error = ErrorInfo("WaitTimedOut", f"'{name}' was not there within {timeout}")
-            raise StepFailed("timeout", self._replay.last, 0, error)  # what was passed last is the wait itself
-        return result
+        make(name)  # what can't be is refused at the call
+        return cast("T", self._scope.wait_for(WaitCall(name, make, result_type(check), pause, limit, str(timeout))))
 
     # --- what exists only in a step (S7) ---------------------------------------------------------------------------
 
@@ -396,15 +382,3 @@ class Context(Scoped["S"]):
         publish = OnlyInSteps()
         transact = OnlyInSteps()
         remaining = OnlyInSteps()
-
-
-def failed(entry: Entry) -> StepFailed:
-    """The error that a failed step raises: the same on the first run and on every replay (D4)."""
-    error = entry.error.info() if entry.error is not None else ErrorInfo("", "")
-    return StepFailed(entry.failure or "critical", entry.path, entry.charged, error)
-
-
-def _milliseconds(name: str, length: float) -> int:
-    if length > 1e11:
-        raise InvalidCall(f"sleep '{name}': {length:.0f} seconds is more than 3,000 years; durations are in seconds")
-    return round(length * 1000)

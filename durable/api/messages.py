@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, overload
 import msgspec
 
 from durable import codec
-from durable.engine.entries import NOTHING
-from durable.engine.paths import size
+from durable.codec import NOTHING
 from durable.errors import InvalidCall, InvalidInput, InvalidName
+from durable.usercode.names import size
 from durable.usercode.signatures import checked_type
 
 if TYPE_CHECKING:
@@ -108,31 +108,35 @@ class Queue(_Declared["B", "R"]):
 class Message(_Bodied["T_co"]):
     """A message that the workflow has taken; nobody will get it again."""
 
-    __slots__ = ("_annotation", "_complete", "_fetch", "_sent", "id", "queue")
+    __slots__ = ("_annotation", "_complete", "_refusal", "_sent", "_stored", "id", "queue")
 
     def __init__(
         self,
         sent: Sent,
+        stored: bytes,
         annotation: Any,
-        fetch: Callable[[str], bytes],
+        refusal: InvalidInput | None,
         complete: Callable[[object], None] | None,
     ) -> None:
-        self._fetch = fetch
         self.id = sent.id
         self.queue = sent.queue
         self._sent = sent
+        self._stored = stored
         self._annotation = annotation
+        self._refusal = refusal  # why the body did not fit when the message was taken
         self._complete = complete
 
     @property
     def body(self) -> T_co:
         """What was sent, as the type that was asked for; raises InvalidInput that names the field when it does not fit."""
-        body: T_co = body_of(self._sent, self._annotation, self._fetch)
+        self.check()
+        body: T_co = body_of(self._sent, self._annotation, self._stored)
         return body
 
     def check(self) -> None:
-        """Raise InvalidInput when the body does not fit."""
-        body_of(self._sent, self._annotation, self._fetch)
+        """Raise InvalidInput when the body did not fit when the message was taken."""
+        if self._refusal is not None:
+            raise self._refusal
 
     @property
     def sent_at(self) -> datetime:
@@ -151,9 +155,9 @@ class Message(_Bodied["T_co"]):
         return f"<message {self.id} on {self.queue}>"
 
 
-def body_of(sent: Sent, annotation: Any, fetch: Callable[[str], bytes]) -> Any:
-    """A message's body as the type that the receiver asked for."""
-    value = codec.decode(fetch(sent.kept) if sent.kept else codec.TAGGED + bytes(sent.body))
+def body_of(sent: Sent, annotation: Any, stored: bytes) -> Any:
+    """Return a message's body as the type that the receiver asked for; raises InvalidInput and CodecError."""
+    value = codec.decode(stored)
     if annotation is None:
         return value
     try:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from durable.errors import ErrorInfo, Kind, StepFailed
+from durable.errors import ErrorInfo, InvalidCall, Kind, StepFailed
 
 if TYPE_CHECKING:
     from typing import Generic, Never, TypeVar
@@ -140,3 +141,14 @@ class Failure:
 def as_failure(error: StepFailed) -> Failure:
     """The failure that a handled StepFailed stands for (F1)."""
     return Failure(error.kind, "step", error.step, error.attempts, error.error)
+
+
+DEFAULT_CATCH: tuple[Kind, ...] = ("critical", "timeout", "exhausted")
+KINDS = frozenset({"critical", "timeout", "exhausted", "rollback"})
+
+
+def checked_catch(catch: Collection[Kind]) -> Collection[Kind]:
+    """Return the kinds that are caught; raises InvalidCall for one that does not exist."""
+    if catch is None or isinstance(catch, str) or not set(catch) <= KINDS:
+        raise InvalidCall(f"catch={catch!r}: the kinds are {', '.join(sorted(KINDS))}; write catch=['exhausted']")
+    return catch

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 
+from durable.api.calls import Operations, ReceiveCall
 from durable.api.messages import Message, Queue, checked_queue
-from durable.engine.operations.queues import Receive, receive
-from durable.engine.replay import Replay, Scope
 from durable.errors import InvalidCall, QueueTimeout, StepOnly
 from durable.usercode.durations import Duration, seconds
 from durable.usercode.signatures import checked_type
@@ -21,10 +20,9 @@ if TYPE_CHECKING:
 class ContextQueue:
     """Durable waits for messages (Q1). `queues`: a name, several, a declared Queue; None waits on all (Q7)."""
 
-    __slots__ = ("_replay", "_scope")
+    __slots__ = ("_scope",)
 
-    def __init__(self, replay: Replay, scope: Scope) -> None:
-        self._replay = replay
+    def __init__(self, scope: Operations) -> None:
         self._scope = scope
 
     @overload
@@ -65,7 +63,7 @@ class ContextQueue:
         the wait does not loop (Q7).
         """
         call = _call(name, queues, body, 1, timeout, completable)
-        messages = receive(self._replay, self._scope, call)
+        messages = self._scope.receive(call)
         if not messages:
             raise QueueTimeout(f"no message came to '{name}' within {timeout}")
         messages[0].check()
@@ -118,7 +116,7 @@ class ContextQueue:
         """
         if not isinstance(count, int) or isinstance(count, bool) or count < 1:
             raise InvalidCall(f"queue wait '{name}': count is a whole number from 1, not {count!r}")
-        return receive(self._replay, self._scope, _call(name, queues, body, count, timeout, completable))
+        return self._scope.receive(_call(name, queues, body, count, timeout, completable))
 
     if not TYPE_CHECKING:
 
@@ -137,7 +135,7 @@ def _call(
     count: int,
     timeout: Duration | None,
     completable: bool,
-) -> Receive:
+) -> ReceiveCall:
     if isinstance(queues, Queue):
         if body is not None:
             raise InvalidCall(f"queue wait '{name}': {queues!r} says what its messages are; leave body= out")
@@ -156,4 +154,4 @@ def _call(
             raise InvalidCall(f"queue wait '{name}': no queue is named; write queues=None to wait on all")
     checked_type(body, f"queue wait '{name}': body")
     length = None if timeout is None else round(seconds(timeout, f"queue wait '{name}': timeout") * 1000)
-    return Receive(name, names, body, count, length, completable)
+    return ReceiveCall(name, names, body, count, length, completable)

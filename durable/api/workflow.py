@@ -8,8 +8,8 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 
 from durable.api.actions import Action, ActionFunction
+from durable.api.calls import Drift
 from durable.api.context import Context
-from durable.engine.replay import Drift
 from durable.errors import InvalidCall, InvalidName
 from durable.usercode.durations import Duration, seconds
 from durable.usercode.signatures import default_of, parameter_types, required_keyword, result_type

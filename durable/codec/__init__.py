@@ -13,13 +13,14 @@ from __future__ import annotations
 from durable.codec.bounds import MAX_VALUE, bounded
 from durable.codec.fingerprints import fingerprint
 from durable.codec.fit import check
-from durable.codec.forms import TAGGED, decode, encode, settle
+from durable.codec.forms import NOTHING, TAGGED, decode, encode, settle
 from durable.codec.inputs import accept
 from durable.codec.typed import TYPED
 from durable.codec.view import plain
 
 __all__ = [
     "MAX_VALUE",
+    "NOTHING",
     "TAGGED",
     "TYPED",
     "accept",

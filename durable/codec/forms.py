@@ -15,6 +15,7 @@ from durable.codec.unpacking import unpack
 from durable.errors import CodecError, is_failure
 
 TAGGED = b"g"
+NOTHING = msgspec.Raw(b"")  # no value: one object, for msgspec leaves a default out by its identity
 _ANY_TAG = f'"{TAG}"'.encode()
 _write = msgspec.json.Encoder().encode
 _parse = msgspec.json.Decoder().decode

@@ -25,13 +25,30 @@ reach are divergences of the history for every operation (D6): `Replay.visit` an
 
 "Passed before": something was recorded after the sleep, so it was over once; a clock that runs behind can't
 bring it back.
+
+What has to be recorded before a later body may run, and what may pass unrecorded and be written with the next
+checkpoint: RECORDED_FIRST. The forward replay and the one that collects rollbacks both go by it: whatever may pass
+unrecorded is passed in a rollback too, and what has to be recorded first and is not ends the history there, for nothing
+after it can have started (R18).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum, auto
 
-from durable.engine.entries import Entry, EntryStatus
+from durable.engine.entries import EntryKind, EntryStatus, SleepEntry, StepEntry
+
+RECORDED_FIRST: Mapping[EntryKind, bool] = {
+    EntryKind.STEP: True,  # its start or its outcome: a body runs only after the outcome of the one before it
+    EntryKind.QUEUE: True,  # messages, or the timeout: another replay could find the other
+    EntryKind.VERSION: True,  # a crash must not leave it in doubt which way was taken
+    EntryKind.CHECKPOINT: True,  # a crash must not leave it in doubt what is rolled back
+    EntryKind.SLEEP: False,  # over is over: its end is fixed by the call, or was recorded when it began
+    EntryKind.REPLY: False,  # the code that follows does not see whether the sender has the response
+    EntryKind.LOOP: False,  # follows from what its iterations recorded
+    EntryKind.WAIT_FOR: False,  # the same; a deadline that was not recorded begins again
+}
 
 
 class Decision(Enum):
@@ -43,7 +60,7 @@ class Decision(Enum):
     FAIL = auto()
 
 
-def for_step(entry: Entry | None, now: int, attempts: int) -> Decision:
+def for_step(entry: StepEntry | None, now: int, attempts: int) -> Decision:
     """The row of the first table; `attempts` is how often the body may run."""
     if entry is None:
         return Decision.RUN
@@ -56,7 +73,7 @@ def for_step(entry: Entry | None, now: int, attempts: int) -> Decision:
             return Decision.WAIT if now < entry.until else Decision.RUN
 
 
-def for_sleep(entry: Entry | None, now: int, until: int, *, passed: bool) -> Decision:
+def for_sleep(entry: SleepEntry | None, now: int, until: int, *, passed: bool) -> Decision:
     """The row of the second table; `passed`: something was recorded after it."""
     if entry is None:
         return Decision.WAIT if now < until else Decision.RUN

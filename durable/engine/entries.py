@@ -1,24 +1,26 @@
-"""The entries of a history: the record of one operation each, and how they are stored.
+"""The entries of a history: one record for each operation, each kind with the fields that it needs.
 
-Entries are kept as JSON, compressed: the newest in the tail on the head item, older ones in immutable segments (the
-runtime's business). A later entry of one kind and path replaces the earlier; the place in the order of starts stays.
+Entries are stored as JSON, compressed: the newest on the head item, older ones in segments. A later entry of the same
+kind and path replaces the earlier one.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from durable import codec
+from durable.api.messages import Sent
+from durable.codec import NOTHING
 from durable.engine import paths
 from durable.errors import ErrorInfo, Kind
 
 FOREVER = 253_402_300_799_000  # a moment that never comes: only a message ends the wait
-NOTHING = msgspec.Raw(b"")  # one object: msgspec tells a default by its identity, and leaves it out
 
 
 class EntryKind(StrEnum):
@@ -30,25 +32,27 @@ class EntryKind(StrEnum):
     QUEUE = "queue"
     REPLY = "reply"
     LOOP = "loop"
+    WAIT_FOR = "wait_for"
     VERSION = "version"
     CHECKPOINT = "checkpoint"
+    CAUSE = "cause"
+    CHAIN = "chain"
     ROLLBACK = "rollback"
-    CAUSE = "cause"  # why the execution fails or was cancelled: what its rollbacks see
     OUTPUT = "output"
-    DIVERGENCE = "divergence"  # where the code was found not to match
+    DIVERGENCE = "divergence"
 
 
 class EntryStatus(StrEnum):
-    """How far an entry has come."""
+    """How far an operation has come."""
 
     COMPLETED = "completed"
     FAILED = "failed"
     RETRYING = "retrying"  # an attempt failed; the next one starts at `until`
     WAITING = "waiting"
-    UNFINISHED = "unfinished"  # an attempt has started, and nothing is known of its end
+    UNFINISHED = "unfinished"  # an attempt may have started, and nothing is known of its end
 
 
-class ErrorRecord(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True):
+class ErrorRecord(Struct, frozen=True, omit_defaults=True, array_like=True):
     """An ErrorInfo as it is stored."""
 
     type: str
@@ -57,81 +61,82 @@ class ErrorRecord(msgspec.Struct, frozen=True, omit_defaults=True, array_like=Tr
 
     @classmethod
     def of(cls, error: ErrorInfo) -> ErrorRecord:
-        """The record of an error."""
+        """Return the record of an error."""
         return cls(error.type, error.message, dict(error.details))
 
     def info(self) -> ErrorInfo:
-        """The error as data."""
+        """Return the error as data."""
         return ErrorInfo(self.type, self.message, self.details)
 
 
-class Entry(
-    msgspec.Struct,
-    frozen=True,
-    omit_defaults=True,
-    kw_only=True,
-    rename={
-        "path": "p",
-        "kind": "k",
-        "status": "s",
-        "order": "o",
-        "attempts": "a",
-        "marks": "m",
-        "started": "b",
-        "ended": "e",
-        "until": "u",
-        "typed": "t",
-        "tagged": "g",
-        "error": "x",
-        "failure": "f",
-        "undoable": "r",
-        "fingerprint": "h",
-        "sensitive": "z",
-        "crashed": "c",
-        "number": "n",
-        "kept_from": "i",
-        "memo": "v",
-        "memo_kept": "d",
-        "boundary": "y",
-        "latest": "l",
-        "took": "q",
-        "kept": "w",
-        "inside": "j",
-    },
-):
-    """The record of one operation. Times are milliseconds since the epoch; 0 is none."""
+NAMES: Mapping[str, str] = {  # every byte of an entry is paid for at each write of the head that it rides on
+    "path": "p",
+    "order": "o",
+    "started": "b",
+    "ended": "e",
+    "status": "s",
+    "until": "u",
+    "attempts": "a",
+    "marks": "m",
+    "crashed": "c",
+    "error": "x",
+    "failure": "f",
+    "typed": "t",
+    "tagged": "g",
+    "kept": "w",
+    "undoable": "r",
+    "fingerprint": "h",
+    "sensitive": "z",
+    "messages": "n",
+    "misfits": "i",
+    "took": "q",
+    "inside": "j",
+    "iterations": "n",
+    "first": "i",
+    "first_clock": "l",
+    "memo": "v",
+    "memo_typed": "m",
+    "memo_kept": "d",
+    "kept_from": "y",
+    "boundary": "kb",
+    "latest": "q",
+    "paths": "n",
+    "cancelled": "n",
+    "chosen": "n",
+}
 
-    path: str
-    kind: EntryKind = EntryKind.STEP
-    status: EntryStatus = EntryStatus.COMPLETED
-    order: int = 0  # its place in the order of starts (R5)
-    attempts: int = 0  # attempts whose outcome is known
-    marks: int = 0  # attempts that were recorded as started and whose outcome is not known (S4, S5)
+
+class Recorded(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="k", rename=NAMES):
+    """What every entry has. Times are milliseconds since the epoch; 0 is none."""
+
+    kind: ClassVar[EntryKind]
+
+    path: str = ""
+    order: int = 0  # its place in the order in which operations started
     started: int = 0
     ended: int = 0
-    until: int = 0
-    typed: msgspec.Raw = NOTHING  # a value in the codec's typed form …
-    tagged: msgspec.Raw = NOTHING  # … or in its tagged form
-    kept: str = ""  # the reference of a value that is too large to be here
-    error: ErrorRecord | None = None
-    failure: Kind | None = None  # how it failed, when that is final
-    undoable: bool = False  # the step has a rollback
-    fingerprint: str = ""  # of the arguments at the first run (D6)
-    sensitive: bool = False
-    crashed: bool = False  # an attempt took its process with it: every further start is recorded before the body
-    number: int = 0  # of a loop: the iteration that a replay starts from …
-    memo: msgspec.Raw = NOTHING  # … the state that it starts with, in the codec's tagged form …
-    memo_kept: str = ""  # … or the reference of one that is too large to be here …
-    kept_from: int = 0  # … and the first iteration that is kept at all
-    boundary: int = 0  # of a loop: the last rollback checkpoint among what it has forgotten
-    took: dict[str, list[int]] = {}  # of a queue wait: the numbers of the messages that it took, by queue
-    latest: int = 0  # of a loop: the last place in the order of starts that it has seen
-    inside: str = ""  # of a reply: the scope where it was given, when that is inside the one of its message
 
     @property
-    def place(self) -> str:
-        """Where the code recorded it: its path, but for a reply that was given in a block or loop further in."""
-        return f"{self.inside}{paths.SEPARATOR}{self.path}" if self.inside else self.path
+    def settled(self) -> bool:
+        """Whether nothing more will be recorded for it."""
+        return True
+
+    @property
+    def references(self) -> list[str]:
+        """The references of what it holds and is stored elsewhere."""
+        return []
+
+
+class Attempted(Recorded, frozen=True, kw_only=True, omit_defaults=True):
+    """The attempts of a body: a step's, or a rollback's."""
+
+    status: EntryStatus = EntryStatus.UNFINISHED
+    attempts: int = 0  # attempts whose outcome is known
+    marks: int = 0  # attempts that were recorded as started and whose outcome is not known
+    crashed: bool = False  # a process died with it: every further start is recorded before the body runs
+    until: int = 0  # when the next attempt may start
+    error: ErrorRecord | None = None
+    failure: Kind | None = None  # how it failed, when that is final
 
     @property
     def settled(self) -> bool:
@@ -140,12 +145,22 @@ class Entry(
 
     @property
     def charged(self) -> int:
-        """Attempts that count against the retries: the failed ones and those that took their process with them (S4)."""
+        """The attempts that count against the retries: those that ended, and those that a process died in."""
         return self.attempts + self.marks
+
+
+class HoldsValue:
+    """What an entry with a value can say of it; the value is in one of two forms of the codec, or stored elsewhere."""
+
+    __slots__ = ()
+
+    typed: msgspec.Raw
+    tagged: msgspec.Raw
+    kept: str
 
     @property
     def stored(self) -> bytes:
-        """The value as the codec wrote it; empty when there is none."""
+        """The value as the codec wrote it; empty when there is none here."""
         if self.typed:
             return codec.TYPED + bytes(self.typed)
         if self.tagged:
@@ -153,49 +168,222 @@ class Entry(
         return b""
 
     @property
-    def references(self) -> list[str]:
-        """What it holds and is kept elsewhere."""
-        found = [self.kept, self.memo_kept]
-        if self.kind is EntryKind.QUEUE and self.tagged:
-            found += [message.kept for message in _received.decode(self.tagged)]
-        return [reference for reference in found if reference]
-
-    @property
     def has_value(self) -> bool:
         """Whether a value is recorded, here or elsewhere."""
         return bool(self.kept or self.typed or self.tagged)
 
-    def value(self, annotation: Any = Any) -> Any:
-        """The value that is recorded here."""
-        stored = self.stored
-        return codec.decode(stored, annotation) if stored else None
+    @property
+    def references(self) -> list[str]:
+        """The reference of its value, if that is stored elsewhere."""
+        return [self.kept] if self.kept else []
 
 
-class _Received(msgspec.Struct):
-    """Of a message that a queue wait took: where its body is, when that is large."""
+class Valued(HoldsValue, Recorded, frozen=True, kw_only=True, omit_defaults=True):
+    """An entry with a value."""
 
+    typed: msgspec.Raw = NOTHING
+    tagged: msgspec.Raw = NOTHING
     kept: str = ""
 
 
-_received = msgspec.json.Decoder(list[_Received])
+class InputEntry(Valued, frozen=True, kw_only=True, tag="input"):
+    """The input of the execution."""
+
+    kind: ClassVar = EntryKind.INPUT
 
 
-def elsewhere(entry: Entry, reference: str) -> Entry:
-    """The entry with its value kept elsewhere."""
-    return msgspec.structs.replace(entry, kept=reference, typed=NOTHING, tagged=NOTHING)
+class StepEntry(HoldsValue, Attempted, frozen=True, kw_only=True, tag="step"):
+    """A step: its attempts and, once it has completed, its result."""
+
+    kind: ClassVar = EntryKind.STEP
+
+    typed: msgspec.Raw = NOTHING
+    tagged: msgspec.Raw = NOTHING
+    kept: str = ""
+    undoable: bool = False  # it has started and has a rollback
+    fingerprint: str = ""  # of the arguments at the first run
+    sensitive: bool = False
+
+    @property
+    def has_started(self) -> bool:
+        """Whether it is recorded as more than reached."""
+        return self.undoable or self.charged > 0
 
 
-def memo_elsewhere(entry: Entry, reference: str) -> Entry:
-    """The entry with its memo kept elsewhere."""
-    return msgspec.structs.replace(entry, memo_kept=reference, memo=NOTHING)
+class SleepEntry(Recorded, frozen=True, kw_only=True, tag="sleep"):
+    """A sleep: the moment at which it ends."""
+
+    kind: ClassVar = EntryKind.SLEEP
+
+    status: EntryStatus = EntryStatus.COMPLETED
+    until: int = 0
 
 
-def with_value(entry: Entry, stored: bytes) -> Entry:
-    """The entry with a value that the codec wrote."""
+class Misfit(Struct, frozen=True, array_like=True):
+    """Why the body of a message did not fit the type that the code asked for when it took the message."""
+
+    message: str
+    path: str
+
+
+class QueueEntry(Recorded, frozen=True, kw_only=True, tag="queue"):
+    """A wait for messages: until when, and what came."""
+
+    kind: ClassVar = EntryKind.QUEUE
+
+    status: EntryStatus = EntryStatus.COMPLETED
+    until: int = 0
+    took: dict[str, list[int]] = {}  # the numbers of the messages that it took, by queue
+    messages: list[Sent] = []
+    misfits: dict[int, Misfit] = {}  # by the place of the message
+
+    @property
+    def settled(self) -> bool:
+        """Whether it has its messages, or its time is over."""
+        return self.status is not EntryStatus.WAITING
+
+    @property
+    def references(self) -> list[str]:
+        """Where the bodies of large messages are stored."""
+        return [message.kept for message in self.messages if message.kept]
+
+
+class ReplyEntry(Recorded, frozen=True, kw_only=True, tag="reply"):
+    """The response to a message was given."""
+
+    kind: ClassVar = EntryKind.REPLY
+
+    inside: str = ""  # the scope where it was given, when that is inside the one of its message
+
+
+class LoopEntry(Valued, frozen=True, kw_only=True, tag="loop"):
+    """A loop: where a replay begins and, once it has ended, its result."""
+
+    kind: ClassVar = EntryKind.LOOP
+
+    status: EntryStatus = EntryStatus.WAITING
+    iterations: int = 0  # how many have ended
+    first: int = 0  # the iteration that a replay begins with …
+    first_clock: int = 0  # … what the clock showed then …
+    memo: msgspec.Raw = NOTHING  # … and the state that it begins with, in one of the codec's forms …
+    memo_typed: bool = False
+    memo_kept: str = ""  # … or the reference of one that is stored elsewhere
+    kept_from: int = 0  # the first iteration whose entries are kept
+    boundary: int = 0  # the last rollback checkpoint among what it has dropped
+    latest: int = 0  # the last place in the order of starts that it has seen
+
+    @property
+    def undoable(self) -> bool:
+        """Whether it holds iterations whose rollbacks a failure would run."""
+        return self.first < self.iterations
+
+    @property
+    def settled(self) -> bool:
+        """Whether it has ended."""
+        return self.status is not EntryStatus.WAITING
+
+    @property
+    def state(self) -> bytes:
+        """The state that a replay begins with, as the codec wrote it; empty when there is none here."""
+        return (codec.TYPED if self.memo_typed else codec.TAGGED) + bytes(self.memo) if self.memo else b""
+
+    @property
+    def references(self) -> list[str]:
+        """Where its result and the state are stored."""
+        return [reference for reference in (self.kept, self.memo_kept) if reference]
+
+
+class WaitEntry(LoopEntry, frozen=True, kw_only=True, tag="wait_for"):
+    """A condition that is waited for: a loop of looks, with a deadline."""
+
+    kind: ClassVar = EntryKind.WAIT_FOR
+
+    until: int = FOREVER
+    error: ErrorRecord | None = None  # of one whose time is over
+
+
+class VersionEntry(Recorded, frozen=True, kw_only=True, tag="version"):
+    """Which version of a changed part the execution takes."""
+
+    kind: ClassVar = EntryKind.VERSION
+
+    chosen: int = 1
+
+
+class CheckpointEntry(Recorded, frozen=True, kw_only=True, tag="checkpoint"):
+    """A rollback checkpoint: what started before it is not rolled back."""
+
+    kind: ClassVar = EntryKind.CHECKPOINT
+
+
+class CauseEntry(Recorded, frozen=True, kw_only=True, tag="cause"):
+    """Why the execution fails, or that it was cancelled: what its rollbacks see."""
+
+    kind: ClassVar = EntryKind.CAUSE
+
+    error: ErrorRecord
+    cancelled: bool = False
+
+
+class ChainEntry(Recorded, frozen=True, kw_only=True, tag="chain"):
+    """The steps that are rolled back, latest start first; recorded with the first rollback."""
+
+    kind: ClassVar = EntryKind.CHAIN
+
+    paths: list[str] = []
+
+
+class RollbackEntry(Attempted, frozen=True, kw_only=True, tag="rollback"):
+    """The rollback of the step at the same path. An empty path stands for the rollback as a whole."""
+
+    kind: ClassVar = EntryKind.ROLLBACK
+
+
+class OutputEntry(Valued, frozen=True, kw_only=True, tag="output"):
+    """What the workflow returned."""
+
+    kind: ClassVar = EntryKind.OUTPUT
+
+
+class DivergenceEntry(Recorded, frozen=True, kw_only=True, tag="divergence"):
+    """Where the code was found not to match the history."""
+
+    kind: ClassVar = EntryKind.DIVERGENCE
+
+    error: ErrorRecord
+
+
+Operation = StepEntry | SleepEntry | QueueEntry | ReplyEntry | LoopEntry | WaitEntry | VersionEntry | CheckpointEntry
+"""The entries of what workflow code asks for."""
+
+Entry = Operation | InputEntry | CauseEntry | ChainEntry | RollbackEntry | OutputEntry | DivergenceEntry
+
+AnyValued = InputEntry | StepEntry | LoopEntry | WaitEntry | OutputEntry
+V = TypeVar("V", bound=AnyValued)
+
+
+def with_value(entry: V, stored: bytes) -> V:
+    """Return the entry with a value that the codec wrote."""
     raw = msgspec.Raw(stored[1:])
     if stored[:1] == codec.TYPED:
         return msgspec.structs.replace(entry, typed=raw, tagged=NOTHING)
     return msgspec.structs.replace(entry, tagged=raw, typed=NOTHING)
+
+
+def elsewhere(entry: V, reference: str) -> V:
+    """Return the entry with its value stored elsewhere."""
+    return msgspec.structs.replace(entry, kept=reference, typed=NOTHING, tagged=NOTHING)
+
+
+def memo_elsewhere(entry: LoopEntry, reference: str) -> LoopEntry:
+    """Return the entry of a loop with its state stored elsewhere."""
+    return msgspec.structs.replace(entry, memo_kept=reference, memo=NOTHING)
+
+
+def place(entry: Operation) -> str:
+    """Return where the code recorded it: its path, but for a reply that was given in a block or loop further in."""
+    inside = entry.inside if isinstance(entry, ReplyEntry) else ""
+    return f"{inside}{paths.SEPARATOR}{entry.path}" if inside else entry.path
 
 
 _decoder = msgspec.json.Decoder(list[Entry])
@@ -203,10 +391,10 @@ _encoder = msgspec.json.Encoder()
 
 
 def pack(entries: Iterable[Entry]) -> bytes:
-    """Entries as stored: JSON, compressed."""
+    """Return entries as they are stored: JSON, compressed."""
     return zlib.compress(_encoder.encode(list(entries)), 6)
 
 
 def unpack(data: bytes) -> list[Entry]:
-    """The entries that `pack` stored."""
+    """Return the entries that `pack` stored."""
     return _decoder.decode(zlib.decompress(data)) if data else []

@@ -5,9 +5,9 @@ Each is raised below the user's function and unwrapped in one place, `durable.ru
 
 from __future__ import annotations
 
-from durable.errors import HistoryDiverged, Interrupt, StoreError
+from durable.errors import Interrupt, StoreError
 
-__all__ = ["Diverged", "Fault", "Interrupt", "LeaseLost", "ProcessEnds", "Suspended"]
+__all__ = ["Fault", "Interrupt", "LeaseLost", "ProcessEnds", "Suspended"]
 
 
 class ProcessEnds(Interrupt):
@@ -16,14 +16,6 @@ class ProcessEnds(Interrupt):
 
 class Suspended(Interrupt):
     """The execution can go no further in this invocation; it will come back."""
-
-
-class Diverged(Interrupt):
-    """The code does not match the history (D6)."""
-
-    def __init__(self, error: HistoryDiverged) -> None:
-        self.error = error
-        super().__init__(str(error))
 
 
 class LeaseLost(Interrupt):

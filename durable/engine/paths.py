@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from durable.errors import InvalidName
+from durable.usercode.names import size
 
 MAX_BYTES = 256  # of one name with its suffix
 SEPARATOR = "/"
@@ -40,34 +41,49 @@ def counted(name: str, count: int) -> str:
     return suffixed
 
 
+class Names:
+    """The names of one scope: a repeated one is counted."""
+
+    __slots__ = ("_counts", "_prefix")
+
+    def __init__(self, scope: str) -> None:
+        self._prefix = f"{scope}{SEPARATOR}" if scope else ""
+        self._counts: dict[str, int] = {}
+
+    def next(self, name: str) -> tuple[str, str]:
+        """Return the path of the next operation of this name, and its last name with its count."""
+        escaped = segment(name)
+        count = self._counts[escaped] = self._counts.get(escaped, 0) + 1
+        last = counted(escaped, count)
+        return f"{self._prefix}{last}", last
+
+
+def split(path: str) -> tuple[str, str]:
+    """Return the scope of an operation, and its last name with its count."""
+    scope, _, name = path.rpartition(SEPARATOR)
+    return scope, name
+
+
 def leaf(path: str) -> str:
-    """The last name of a path, with its count."""
+    """Return the last name of a path, with its count."""
     return path.rpartition(SEPARATOR)[2]
 
 
-def within(path: str, scope: str) -> bool:
-    """Whether an operation was called inside a scope, at whatever depth; everything is inside the root."""
-    return not scope or path.startswith((f"{scope}{SEPARATOR}", f"{scope}["))
+def around(scope: str) -> str:
+    """Return the scope around a scope: of an iteration its loop, of a loop or block the one that it was called in."""
+    if scope.endswith("]"):
+        return scope[: scope.rindex("[")]
+    return scope.rpartition(SEPARATOR)[0]
 
 
 def iteration(path: str, number: int) -> str:
-    """The scope of one iteration of a loop: `payments[3]`."""
+    """Return the scope of one iteration of a loop: `payments[3]`."""
     return f"{path}[{number}]"
 
 
-def iteration_of(path: str, loop: str) -> int | None:
-    """In which iteration of a loop an operation was called; None for one outside the loop."""
-    if not path.startswith(f"{loop}["):
-        return None
-    return int(path[len(loop) + 1 : path.index("]", len(loop))])
-
-
-def size(name: str, what: str) -> int:
-    """The bytes of a name; raises InvalidName for one that has none."""
-    try:
-        return len(name.encode())
-    except UnicodeEncodeError as error:
-        raise InvalidName(f"the {what} {name!r} holds a lone surrogate, which can't be stored") from error
+def number_of(iteration: str) -> int:
+    """Return the number of an iteration by its scope."""
+    return int(iteration[iteration.rindex("[") + 1 : -1])
 
 
 def _check_size(name: str) -> None:

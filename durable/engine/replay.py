@@ -1,265 +1,141 @@
-"""One replay: the workflow's code against its history.
+"""One replay: the workflow's code against its history. A state machine without I/O.
 
-Pure: it has the entries and the time that it was given, and asks its Driver for everything that has an effect. What each
-operation does stands in `durable.engine.operations`, one a file; this is what they share.
+`advance` runs the code until the history has no answer, and returns what it needs, what is to run, or how it ended. The
+runtime does that, hands over the result (`provide`, `settle`) and advances again. What each operation does stands in
+`durable.engine.operations`, one a file.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Literal, NoReturn, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from msgspec import Struct
 
-from durable.api.calls import StepCall
-from durable.api.messages import Sent
-from durable.engine import paths
-from durable.engine.entries import Entry, EntryKind
+from durable.api.calls import Drift
+from durable.api.context import Context
+from durable.api.log import ExecutionLog
+from durable.api.workflow import Workflow
+from durable.engine.branch import Branch, ending
+from durable.engine.decisions import RECORDED_FIRST
+from durable.engine.entries import Operation, StepEntry
 from durable.engine.history import History
-from durable.engine.interrupts import Diverged, Interrupt, Suspended
-from durable.errors import HistoryDiverged, NestedStep, WrongThread
+from durable.engine.operations import Scope
+from durable.engine.outcomes import Diverged, Done, Failed, Note, Outcome, Ready, Undoable
+from durable.usercode.failures import described
 
-Drift = Literal["off", "warn", "error"]
-
-
-class Driver(Protocol):
-    """What the engine asks of the runtime. Each method may leave by an Interrupt."""
-
-    def now(self) -> int:
-        """The time, in milliseconds since the epoch."""
-
-    def perform(self, call: StepCall, recorded: Entry | None, fingerprint: str) -> Entry:
-        """Run the body until its outcome is final and recorded; returns that entry."""
-
-    def exhaust(self, call: StepCall, recorded: Entry) -> Entry:
-        """Record that the step's attempts were used up by crashes; returns the failed entry."""
-
-    def note(self, entry: Entry, *, first: bool = False) -> None:
-        """Record an entry along with the next checkpoint; `first`: before any later body runs (protocol rule 6)."""
-
-    def park(self, until: int, entry: Entry | None = None) -> NoReturn:
-        """Record the entry, if any, and suspend until then."""
-
-    def messages(self, queues: Sequence[str] | None, count: int) -> Sequence[Sent]:
-        """The oldest messages that wait in these queues, or in any; at most `count`. They are taken when recorded."""
-
-    def reply(self, message: Sent, response: bytes) -> None:
-        """Let the sender of a message have the response; twice is once."""
-
-    def checked(self, stored: bytes, what: str) -> bytes:
-        """The value; raises CodecError that names it when it is too large to be kept (S13)."""
-
-    def drifted(self, path: str) -> None:
-        """The arguments of a recorded step differ from those of its first run (D6)."""
+Check = Callable[[bytes, str], bytes]
 
 
-class Undoable(Struct, frozen=True):
-    """A step that has a rollback and has started, as a replay found it."""
+class Settings(Struct, frozen=True):
+    """What a replay has to know besides the history."""
 
-    call: StepCall
-    entry: Entry | None  # None: the frontier, which may have started and left no record
-    order: int
-
-
-class Scope(Struct):
-    """A stretch of code with its own names: the root, a block, an iteration; and the thread that it was given to."""
-
-    path: str
-    counts: dict[str, int]
-    open: bool = True
-    inside: Scope | None = None  # the scope in it where the code is now
-
-    def name(self, name: str) -> str:
-        """The path of the next operation of this name (D5)."""
-        segment = paths.segment(name)
-        count = self.counts.get(segment, 0) + 1
-        self.counts[segment] = count
-        last = paths.counted(segment, count)
-        return f"{self.path}{paths.SEPARATOR}{last}" if self.path else last
-
-    @property
-    def innermost(self) -> Scope:
-        """The scope where the code is now: this one, or one inside it."""
-        return self if self.inside is None else self.inside.innermost
-
-    @contextmanager
-    def within(self, path: str) -> Iterator[Scope]:
-        """A scope inside this one, which rests meanwhile: what would be named in it belongs to neither (D11)."""
-        self.inside = inner = Scope(path, {})
-        try:
-            yield inner
-        finally:
-            inner.open = False
-            self.inside = None
+    execution_id: str
+    created: int
+    now: int  # the time by which all waits are judged
+    fields: Mapping[str, object]  # of the log lines of the workflow's code
+    check: Check  # returns a value that can be stored; raises CodecError that names one that is too large
+    drift: Drift = "off"
+    collecting: bool = False  # nothing runs: the rollbacks of the steps that the code comes by are collected
 
 
 class Replay:
-    """The state of one replay: where the code is in its history."""
+    """The state of one replay. Close it when it is not advanced any more: that takes the user's code down."""
 
     __slots__ = (
-        "_thread",
-        "_visited",
-        "clock",
+        "_answer",
+        "_branch",
+        "_notes",
+        "_pending",
+        "_started",
+        "check",
+        "collecting",
         "drift",
-        "driver",
+        "drifted",
         "execution_id",
         "history",
-        "in_body",
-        "last",
-        "left",
         "now",
+        "occupied",
+        "time",
         "undoables",
-        "undoing",
     )
 
-    def __init__(
-        self,
-        execution_id: str,
-        history: History,
-        driver: Driver,
-        *,
-        now: int,
-        created: int,
-        undoing: bool = False,
-        drift: Drift = "off",
-    ) -> None:
-        self.execution_id = execution_id
+    def __init__(self, workflow: Workflow[Any, Any, Any], history: History, settings: Settings) -> None:
+        self.execution_id = settings.execution_id
         self.history = history
-        self.driver = driver
-        self.now = now  # the time of the claim: all waits of one invocation are judged by it
-        self.undoing = undoing  # nothing runs; the rollbacks are collected
-        self.drift: Drift = drift
-        self.clock = created  # what ctx.now() tells: derived from what is recorded (D10)
-        self.last = ""  # the operation that the code has passed last
-        self.left: Interrupt | None = None  # why the code was left, the first time: it does not come back
-        self.in_body = ""  # the step whose body is running
+        self.now = settings.now
+        self.time = settings.now  # the time as last told: what new entries are dated with
+        self.check = settings.check
+        self.drift: Drift = settings.drift
+        self.collecting = settings.collecting
+        self.occupied = ""  # the body that runs while the code rests, for messages
+        self.drifted: list[str] = []  # steps whose arguments differ from those of their first run
         self.undoables: list[Undoable] = []
-        self._thread = threading.get_ident()
-        self._visited: set[str] = set()  # recorded operations that the code has asked for
+        self._notes: list[Note] = []
+        self._answer: Any = None
+        self._started = False
+        history.root.start_again()
+        self._branch = Branch(self, history.root, settings.created)
+        log = ExecutionLog(settings.fields, self._is_live)
+        self._pending = lambda: self._run(workflow, log)
 
-    @property
-    def behind(self) -> bool:
-        """Whether the history has something that the code has not asked for yet."""
-        return len(self._visited) < len(self.history.operations)  # what is visited and forgotten is taken out of both
+    # --- driven by the runtime -------------------------------------------------------------------------------------
 
-    @property
-    def live(self) -> bool:
-        """Whether the code has left its history behind (D12)."""
-        return not self.undoing and not self.behind
+    def advance(self, time: int) -> Outcome:
+        """Run the code until it can go no further by itself; `time` is now."""
+        self.time = time
+        answer, self._answer, self.occupied = self._answer, None, ""
+        if self._started:
+            outcome: Outcome = self._branch.resume(answer)
+        else:
+            self._started = True
+            outcome = self._branch.start(self._pending)
+        if isinstance(outcome, Ready):
+            self.occupied = f"the body of step '{outcome.call.path}'"
+        return outcome
 
-    # --- what every operation does ---------------------------------------------------------------------------------
+    def provide(self, answer: object) -> None:
+        """Give what was needed; the code has it when it is advanced."""
+        self._answer = answer
 
-    def enter(self, scope: Scope) -> None:
-        """Refuse what may not happen here and now (D8, D11)."""
-        self.reach(scope)
-        if scope.inside is not None:
-            raise WrongThread(
-                f"the context of '{scope.path or 'the workflow'}' was used inside '{scope.innermost.path}', which has a context "
-                "of its own: use the context that is passed to the function you are in"
-            )
+    def settle(self, entry: StepEntry) -> None:
+        """Give the outcome of the body that was ready."""
+        self.history.record(entry)
+        self._answer = entry
 
-    def reach(self, scope: Scope) -> None:
-        """The same for what belongs to an operation of the scope, and may be used in a scope inside it too."""
-        if threading.get_ident() != self._thread:
-            self._refuse_thread()
-        if not scope.open:
-            raise WrongThread(
-                f"the context of '{scope.path or 'the workflow'}' was used after its scope had ended: use the context that "
-                "is passed to the function you are in"
-            )
-        if self.left is not None:
-            raise self.left
+    def take_notes(self) -> list[Note]:
+        """Return what has come since the last call and is to be recorded."""
+        notes, self._notes = self._notes, []
+        return notes
 
-    def visit(self, path: str, kind: EntryKind) -> Entry | None:
-        """The recorded entry of an operation; nothing new may come before what is recorded (D6)."""
-        entry = self.history.operations.get(path)
-        if entry is None:
-            if self.behind:
-                self.diverge(f"a new {kind} '{path}'")
-            return None
-        if entry.kind is not kind:
-            self.leave(Diverged(HistoryDiverged(path, f"a {entry.kind}", f"a {kind}")))
-        self._visited.add(path)
-        return entry
+    def close(self) -> bool:
+        """Take the user's code down. Return whether it swallowed that: a bare `except` around a durable operation."""
+        return self._branch.close()
 
-    def has_visited(self, path: str) -> bool:
-        """Whether the code has asked for this recorded operation."""
-        return path in self._visited
+    # --- asked by operations ---------------------------------------------------------------------------------------
 
-    def unvisited(self) -> list[str]:
-        """What the history has and the code has not asked for yet."""
-        return [path for path in self.history.operations if path not in self._visited]
+    def note(self, entry: Operation) -> None:
+        """Have an entry recorded with the next checkpoint, or before any later body: see RECORDED_FIRST."""
+        self.history.record(entry)
+        self._notes.append(Note(entry, RECORDED_FIRST[entry.kind]))
 
-    def pass_over(self, scope: str, before: int | None = None) -> None:
-        """What a scope recorded counts as asked for; `before`: what it recorded in earlier iterations."""
-        for path in self.unvisited():
-            place = self.history.operations[path].place
-            number = paths.iteration_of(place, scope)
-            if paths.within(place, scope) if before is None else number is not None and number < before:
-                self._visited.add(path)
+    def _is_live(self) -> bool:
+        """Whether the code has left its history behind: lines that it logs are new."""
+        return not (self.collecting or self._branch.behind or self._branch.closing)
 
-    def note(self, entry: Entry, *, first: bool = False) -> None:
-        """Record an entry with the next checkpoint."""
-        with self.asking():
-            self.driver.note(entry, first=first)
-        self._visited.add(entry.path)
-        if entry.kind is EntryKind.LOOP:
-            self._visited &= self.history.operations.keys()
+    # --- the code --------------------------------------------------------------------------------------------------
 
-    def seen(self, path: str) -> None:
-        """An operation that was recorded just now has been asked for."""
-        self._visited.add(path)
-
-    def park(self, until: int, entry: Entry | None = None) -> NoReturn:
-        """Suspend until then, and record the entry; a replay that runs nothing just stops here."""
-        if self.undoing:
-            self.suspend()
-        with self.asking():
-            self.driver.park(until, entry)
-
-    def suspend(self) -> NoReturn:
-        """Leave the user's code; it will not come back in this replay."""
-        self.leave(Suspended())
-
-    def leave(self, why: Interrupt) -> NoReturn:
-        """Leave the user's code. Should it catch that, the next operation raises it again (D8, D9)."""
-        if self.left is None:
-            self.left = why
-        raise why
-
-    @contextmanager
-    def asking(self) -> Iterator[None]:
-        """Around what is asked of the driver: an interrupt that leaves it is kept."""
-        try:
-            yield
-        except Interrupt as why:
-            self.leave(why)
-
-    def passed(self, path: str, moment: int) -> None:
-        """The code goes on after an operation that ended at this moment."""
-        self.last = path
-        if moment > self.clock:
-            self.clock = moment
-
-    def finish(self) -> None:
-        """Check at the end of the workflow that nothing recorded was left out (D6)."""
-        if self.behind:
-            self.diverge("the end of the workflow")
-
-    def diverge(self, requested: str) -> NoReturn:
-        """The code asks for something else than the first recorded operation that it has not asked for."""
-        left = (entry for path, entry in self.history.operations.items() if path not in self._visited)
-        missing = min(left, key=lambda entry: entry.order)
-        self.leave(Diverged(HistoryDiverged(missing.path, f"a {missing.kind} '{missing.path}'", requested)))
-
-    def _refuse_thread(self) -> NoReturn:
-        if self.in_body:
-            raise NestedStep(
-                f"a durable operation was called inside the body of step '{self.in_body}': a step can't hold another. "
-                "Call it from the workflow function, or call the plain function instead."
-            )
-        raise WrongThread(
-            "a context was used from another thread than the workflow's: pass values to threads, not the context."
-        )
+    def _run(self, workflow: Workflow[Any, Any, Any], log: ExecutionLog) -> Outcome:
+        branch = self._branch
+        scope = Scope(branch, self.history.root)
+        given = self.history.input
+        with branch.guard():
+            value = None if given is None else branch.value(given, workflow.input_type, "an input")
+        ended: Done | Failed = ending(lambda: Done(workflow(Context(scope, log), value)))
+        scope.open = False
+        if branch.closing or not branch.behind:
+            return ended
+        raised = ended.error if isinstance(ended, Failed) else None
+        diverged = branch.missing("the end of the workflow", cause=None if raised is None else described(raised))
+        diverged.__cause__ = raised
+        return Diverged(diverged)

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from durable.errors import InvalidCall
 
+LONGEST = 1e11  # seconds
 Duration = timedelta | float
 """A `timedelta`, or a number of seconds (not milliseconds)."""
 
@@ -26,3 +27,11 @@ def seconds(duration: Duration, what: str, *, zero: bool = True) -> float:
     if value == 0 and not zero:
         raise InvalidCall(f"{what} is zero: give a positive duration, or None for no bound")
     return value
+
+
+def milliseconds(duration: Duration, what: str, *, zero: bool = True) -> int:
+    """Return the duration in milliseconds; raises InvalidCall, which says `what` it was for."""
+    length = seconds(duration, what, zero=zero)
+    if length > LONGEST:
+        raise InvalidCall(f"{what}: {length:.0f} seconds is more than 3,000 years; durations are in seconds")
+    return round(length * 1000)

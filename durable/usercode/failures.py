@@ -58,6 +58,12 @@ def leaves(error: BaseException) -> list[BaseException]:
     return found
 
 
+def original(error: BaseException) -> BaseException:
+    """Return the failure of a step that a group made of it, as `except*` does, or its only member; else the error."""
+    found = leaves(error)
+    return next((each for each in found if isinstance(each, StepFailed)), found[0] if len(found) == 1 else error)
+
+
 def described(error: BaseException) -> ErrorInfo:
     """Return an exception as data: type, message and scalar attributes. Never raises, whatever the exception does."""
     try:

@@ -7,13 +7,11 @@ import tracemalloc
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from durable import codec
-from durable.api.context import Context
-from durable.api.log import ExecutionLog
-from durable.engine.entries import Entry, pack, unpack, with_value
+from durable import Context, codec, workflow
+from durable.engine.entries import EntryStatus, InputEntry, StepEntry, pack, unpack, with_value
 from durable.engine.history import History
-from durable.engine.replay import Replay, Scope
-from durable.runtime.invocation.undoables import ReplayOnly
+from durable.engine.outcomes import Done
+from durable.engine.replay import Replay, Settings
 from infra.bench.report import Figure
 
 COUNTS = (100, 1_000, 10_000)
@@ -46,23 +44,37 @@ def figures() -> Iterator[Figure]:
     yield from _memory()
 
 
-def _entry(number: int) -> Entry:
+def _entry(number: int) -> StepEntry:
     path = "work" if number == 0 else f"work#{number + 1}"
-    entry = Entry(path=path, order=number + 1, attempts=1, started=1, ended=2, fingerprint="0123456789abcdef")
+    entry = StepEntry(
+        path=path,
+        status=EntryStatus.COMPLETED,
+        order=number + 1,
+        attempts=1,
+        started=1,
+        ended=2,
+        fingerprint="0123456789abcdef",
+    )
     return with_value(entry, codec.encode(Result("x" * 100, number), Result))
 
 
-def _context(history: History) -> Context[object]:
-    replay = Replay("bench", history, ReplayOnly(5, lambda stored, what: stored), now=5, created=1)
-    return Context(replay, Scope("", {}), ExecutionLog({}))
+@workflow
+def many(ctx: Context, count: int) -> None:
+    """Ask for as many steps as are recorded."""
+    for number in range(count):
+        ctx.step("work", body, number)
 
 
 def _replay(history: History, count: int) -> float:
-    context = _context(history)
+    given = with_value(InputEntry(), codec.encode(count, int))
+    history.record(given)
+    settings = Settings("bench", created=1, now=5, fields={}, check=lambda stored, what: stored)
+    replay = Replay(many, history, settings)
     started = time.perf_counter()
-    for number in range(count):
-        context.step("work", body, number)
-    return time.perf_counter() - started
+    outcome = replay.advance(5)
+    spent = time.perf_counter() - started
+    assert isinstance(outcome, Done), outcome
+    return spent
 
 
 def _load(packed: bytes) -> float:

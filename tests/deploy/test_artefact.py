@@ -25,6 +25,7 @@ PACKAGES = {
     "boto3",
     "botocore",
     "dateutil",
+    "greenlet",
     "jmespath",
     "msgspec",
     "pynamodb",
@@ -95,7 +96,8 @@ def test_the_layer_is_what_the_functions_import_for_every_runtime_and_processor(
     assert size(built.folder / LAYER) < LAYER_MOST
     machine_code = {file.name for file in files(built.packages) if file.suffix == ".so"}
     assert machine_code == {
-        f"_core.cpython-{runtime}-{processor}-linux-gnu.so"
+        f"{module}.cpython-{runtime}-{processor}-linux-gnu.so"
+        for module in ("_core", "_greenlet")
         for runtime in RUNTIMES
         for processor in ("x86_64", "aarch64")
     }

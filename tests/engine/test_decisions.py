@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
-from durable.engine.decisions import Decision, for_sleep, for_step
-from durable.engine.entries import Entry, EntryKind, EntryStatus
+from durable.engine.decisions import RECORDED_FIRST, Decision, for_sleep, for_step
+from durable.engine.entries import EntryStatus, Operation, SleepEntry, StepEntry
 
 NOW = 1_000
 
 
-def step(status: EntryStatus, *, attempts: int = 0, marks: int = 0, until: int = 0) -> Entry:
-    return Entry(path="charge", status=status, attempts=attempts, marks=marks, until=until)
+def step(status: EntryStatus, *, attempts: int = 0, marks: int = 0, until: int = 0) -> StepEntry:
+    return StepEntry(path="charge", status=status, attempts=attempts, marks=marks, until=until)
 
 
-def sleep(status: EntryStatus, until: int) -> Entry:
-    return Entry(path="pause", kind=EntryKind.SLEEP, status=status, until=until)
+def sleep(status: EntryStatus, until: int) -> SleepEntry:
+    return SleepEntry(path="pause", status=status, until=until)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +41,7 @@ def sleep(status: EntryStatus, until: int) -> Entry:
         pytest.param(step(EntryStatus.UNFINISHED), Decision.RUN, marks=pytest.mark.rule("S4")),
     ],
 )
-def test_a_step_of_three_attempts(recorded: Entry | None, expected: Decision) -> None:
+def test_a_step_of_three_attempts(recorded: StepEntry | None, expected: Decision) -> None:
     assert for_step(recorded, NOW, attempts=3) is expected
 
 
@@ -56,10 +58,16 @@ def test_a_step_of_three_attempts(recorded: Entry | None, expected: Decision) ->
         (sleep(EntryStatus.COMPLETED, NOW + 1), NOW + 1, False, Decision.REPLAY),
     ],
 )
-def test_a_sleep(recorded: Entry | None, until: int, passed: bool, expected: Decision) -> None:
+def test_a_sleep(recorded: SleepEntry | None, until: int, passed: bool, expected: Decision) -> None:
     assert for_sleep(recorded, NOW, until, passed=passed) is expected
 
 
 @pytest.mark.rule("Q4")
 def test_the_recorded_deadline_decides_and_not_the_one_asked_for_now() -> None:
     assert for_sleep(sleep(EntryStatus.WAITING, NOW - 1), NOW, until=NOW + 99, passed=False) is Decision.REPLAY
+
+
+@pytest.mark.rule("R18")
+def test_the_table_says_of_every_operation_whether_it_is_recorded_before_a_later_body() -> None:
+    asked_for = {kind.kind for kind in get_args(Operation)}
+    assert set(RECORDED_FIRST) == asked_for

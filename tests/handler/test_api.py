@@ -149,7 +149,7 @@ def test_an_execution_shows_its_end(ask: Ask, durable: Harness) -> None:
             "output": {"total": "12.50"},
             "error": None,
             "state": {"seen": ["a"]},
-            "rollback": {"outcome": "none", "error": None, "not_run": []},
+            "rollback": {"outcome": "none", "error": None, "failed": {}, "not_run": []},
         },
     )
 

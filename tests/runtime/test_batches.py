@@ -8,9 +8,8 @@ from random import Random
 import msgspec
 import pytest
 
-from durable import codec
 from durable.api.messages import Sent
-from durable.engine.entries import Entry, EntryKind, pack, with_value
+from durable.engine.entries import QueueEntry, pack
 from durable.runtime.storage.lease import within_bounds
 
 ITEM = 400_000  # bytes: DynamoDB takes no larger one
@@ -29,7 +28,7 @@ def test_of_however_many_messages_it_takes_as_many_as_fit_from_the_oldest_on(cou
 
     taken = within_bounds(messages)
 
-    entry = Entry(path="wait", kind=EntryKind.QUEUE, took={"numbers": [message.number for message in taken]})
-    stored = pack([with_value(entry, codec.TAGGED + msgspec.json.encode(taken))])
+    numbers = [message.number for message in taken]
+    stored = pack([QueueEntry(path="wait", took={"numbers": numbers}, messages=list(taken))])
     assert (taken, 1 <= len(taken) <= count) == (messages[: len(taken)], True)
     assert len(stored) < ITEM

@@ -72,7 +72,7 @@ class Outside:
         assert self.durable is not None
         recorded = table.history(self.durable, subject.execution_id)
         back = isinstance(subject, Undo)
-        entry = (recorded.rollbacks if back else recorded.operations).get(subject.path)
+        entry = recorded.rollbacks.get(subject.path) if back else recorded.operation(subject.path)
         found = []
         if entry is not None and entry.settled:
             found.append(f"{what} runs again, and is recorded as {entry.status}")

@@ -97,11 +97,13 @@ def test_both_sides_are_named_no_rollback_runs_and_the_mended_code_goes_on(
 
         code.deployed = changed
         durable.run()
-        error = HistoryDiverged(path, recorded, requested)
+        raised = ErrorInfo("ValueError", "no such thing as an order") if changed is raises_early else None
+        error = HistoryDiverged(path, recorded, requested, cause=raised)
         details = {"path": path, "recorded": recorded, "requested": requested}
         assert (execution.status, execution.rollback.outcome, undone) == ("diverged", "none", [])
         assert execution.error == ErrorInfo("HistoryDiverged", str(error), details)
         assert f"has {recorded} at '{path}'; the code now has {requested}" in str(error)
+        assert (", for it raised ValueError: no such thing as an order." in str(error)) == (raised is not None)
         assert [(entry.path, entry.status) for entry in execution.history] == [
             ("reserve", "completed"),
             ("pause", "completed"),

@@ -76,7 +76,8 @@ def test_it_ends_when_its_retries_are_used_up_and_the_chain_halts(durable: Harne
     assert Counter(saga.ran) == {"third": 1, "second": 5}  # the first death may have been before the body: it is free
     assert saga.attempts == [1, 1, 2, 3, 4]
     assert (execution.status, durable.messages(None)) == ("failed", [])
-    assert execution.rollback == RollbackOutcome("failed", ErrorInfo("ProcessCrashed", CRASHED), ["first"])
+    crashed = ErrorInfo("ProcessCrashed", CRASHED)
+    assert execution.rollback == RollbackOutcome("failed", crashed, not_run=["first"], failed={"second": crashed})
 
 
 @pytest.mark.rule("R10")
@@ -87,7 +88,8 @@ def test_the_others_run_where_the_workflow_says_so(durable: Harness, saga: Saga)
 
     assert Counter(saga.ran) == {"third": 1, "second": 3, "first": 1}
     assert (execution.status, durable.messages(None)) == ("failed", [])
-    assert execution.rollback == RollbackOutcome("failed", ErrorInfo("ProcessCrashed", CRASHED))
+    crashed = ErrorInfo("ProcessCrashed", CRASHED)
+    assert execution.rollback == RollbackOutcome("failed", crashed, failed={"second": crashed})
 
 
 @each_way(deaths=4, retries=3, after="halt")

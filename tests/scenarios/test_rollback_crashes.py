@@ -103,7 +103,7 @@ def test_terminate_in_the_middle_of_a_rollback_stops_it_there(durable: Harness) 
     assert bodies() == ["third third 1", "second second 1"]
     assert (execution.status, execution.rollback) == (
         "terminated",
-        RollbackOutcome("failed", None, ["second", "first"]),
+        RollbackOutcome("failed", not_run=["second", "first"]),
     )
 
 

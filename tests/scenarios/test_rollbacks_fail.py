@@ -101,9 +101,8 @@ def test_the_chain_halts_at_a_rollback_that_failed_for_good(durable: Harness) ->
     assert ran == ["third", "second 1", "second 2", "second 3"]
     assert [after - before for before, after in pairwise(moments)] == [60_000, 120_000]
     assert (execution.status, execution.error) == ("failed", ORIGINAL)
-    assert execution.rollback == RollbackOutcome(
-        "failed", ErrorInfo("ConnectionError", "the bank is closed"), ["first"]
-    )
+    closed = ErrorInfo("ConnectionError", "the bank is closed")
+    assert execution.rollback == RollbackOutcome("failed", closed, not_run=["first"], failed={"second": closed})
     assert rollbacks(execution) == [("third", "completed", 1), ("second", "failed", 3)]
     assert durable.messages(None) == []
 
@@ -124,7 +123,8 @@ def test_the_chain_goes_on_where_the_workflow_says_so(durable: Harness) -> None:
 
     assert ran == ["third", "second", "first"]
     assert (execution.status, execution.error) == ("failed", ORIGINAL)
-    assert execution.rollback == RollbackOutcome("failed", ErrorInfo("TerminalError", "already paid out"), [])
+    paid_out = ErrorInfo("TerminalError", "already paid out")
+    assert execution.rollback == RollbackOutcome("failed", paid_out, failed={"second": paid_out})
     assert rollbacks(execution) == [("third", "completed", 1), ("second", "failed", 1), ("first", "completed", 1)]
 
 
@@ -142,7 +142,8 @@ def test_a_last_rollback_that_fails_leaves_nothing_to_run_and_has_failed_all_the
     durable.run()
 
     assert (ran, execution.status) == (["second", "first"], "failed")
-    assert execution.rollback == RollbackOutcome("failed", ErrorInfo("TerminalError", "already paid out"), [])
+    paid_out = ErrorInfo("TerminalError", "already paid out")
+    assert execution.rollback == RollbackOutcome("failed", paid_out, failed={"first": paid_out})
 
 
 def told(durable: Harness) -> list[tuple[str, str, dict[str, Any]]]:

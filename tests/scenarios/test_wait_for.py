@@ -70,7 +70,7 @@ def test_when_its_time_is_over_it_fails_as_a_step_does() -> None:
         durable.run()
 
         assert execution.output == ("timeout of it: WaitTimedOut: 'it' was not there within 150; timeout of block/it")
-        assert durable.clock.moment == START + timedelta(seconds=180)
+        assert durable.clock.moment == START + timedelta(seconds=150)
 
 
 @pytest.mark.rule("S1")

@@ -3,42 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Any
+from typing import Any, TypeVar
 
 from durable.api.outcomes import Failure, Success, as_failure
-from durable.engine.replay import Replay, Scope
-from durable.errors import InvalidCall, Kind, RollbackError, StepFailed
-from durable.usercode.failures import described
+from durable.engine.scope import CodeScope
+from durable.errors import Kind, RollbackError, StepFailed
+from durable.usercode.failures import described, leaves
 
-DEFAULT_CATCH: tuple[Kind, ...] = ("critical", "timeout", "exhausted")
-KINDS = frozenset({"critical", "timeout", "exhausted", "rollback"})
+X = TypeVar("X", bound=CodeScope)
 
 
-def try_block(
-    replay: Replay, scope: Scope, name: str, run: Callable[[Scope], Any], catch: Collection[Kind]
-) -> Success[Any] | Failure:
-    """What the block returned, or the terminal failure inside it; an error of the block's own code is raised (F5).
+def block(scope: X, name: str, run: Callable[[Any], Any], catch: Collection[Kind]) -> Success[Any] | Failure:
+    """Return what the block returned, or the terminal failure inside it; an error of the block's own code is raised.
 
-    Nothing is undone by catching (F6). A RollbackError of the block's own is caught where `catch` has `rollback`.
+    A RollbackError of the block's own is caught where `catch` has `rollback`. Nothing is undone by catching (F6).
     """
-    replay.enter(scope)
-    path = scope.name(name)
-    caught = checked_catch(catch)
+    scope.enter()
+    path, _ = scope.name(name)
     try:
-        with scope.within(path) as inner:
-            return Success(run(inner))
-    except StepFailed as error:
-        if error.kind not in caught:
+        return Success(scope.within(path, run))
+    except BaseException as error:
+        failure = _caught(error, path, catch)
+        if failure is None:
             raise
-        return as_failure(error)
-    except RollbackError as error:
-        if "rollback" not in caught:
-            raise
-        return Failure("rollback", "block", path, 0, described(error))
+        return failure
 
 
-def checked_catch(catch: Collection[Kind]) -> Collection[Kind]:
-    """The kinds that are caught; raises InvalidCall for one that does not exist."""
-    if catch is None or isinstance(catch, str) or not set(catch) <= KINDS:
-        raise InvalidCall(f"catch={catch!r}: the kinds are {', '.join(sorted(KINDS))}; write catch=['exhausted']")
-    return catch
+def _caught(error: BaseException, path: str, catch: Collection[Kind]) -> Failure | None:
+    """Return the failure that an error stands for, if that is caught; of a group every member must be."""
+    found = [_failure(each, path) for each in leaves(error)]
+    known = [failure for failure in found if failure is not None and failure.kind in catch]
+    return known[0] if len(known) == len(found) else None
+
+
+def _failure(error: BaseException, path: str) -> Failure | None:
+    match error:
+        case StepFailed():
+            return as_failure(error)
+        case RollbackError():
+            return Failure("rollback", "block", path, 0, described(error))
+        case _:
+            return None

@@ -2,91 +2,114 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
 from durable import codec
-from durable.api.messages import Message, Sent
-from durable.engine.entries import FOREVER, Entry, EntryKind, EntryStatus, with_value
-from durable.engine.replay import Replay, Scope
-from durable.errors import InvalidCall
-
-_decoder = msgspec.json.Decoder(list[Sent])
-
-
-class Receive(Struct, frozen=True):
-    """A wait as the code asks for it; `queues` None: any queue; `timeout` in milliseconds, None: for ever."""
-
-    name: str
-    queues: Sequence[str] | None
-    body: Any
-    count: int
-    timeout: int | None
-    completable: bool
+from durable.api.calls import ReceiveCall
+from durable.api.messages import Message, Sent, body_of
+from durable.engine.branch import Branch
+from durable.engine.entries import FOREVER, EntryStatus, Misfit, QueueEntry, ReplyEntry
+from durable.engine.operations.guarded import guarded
+from durable.engine.outcomes import NeedsMessages, Replies
+from durable.engine.scope import CodeScope
+from durable.errors import HistoryDiverged, InvalidCall, InvalidInput
 
 
-def receive(replay: Replay, scope: Scope, call: Receive) -> list[Message[Any]]:
-    """The messages, at least one; none when the timeout came first. Which it was is recorded before any later body runs."""
-    replay.enter(scope)
-    path = scope.name(call.name)
-    entry = replay.visit(path, EntryKind.QUEUE)
-    if entry is None or entry.status is EntryStatus.WAITING:
-        entry = _settle(replay, path, call, entry)
-    replay.passed(path, entry.ended)
-    sent = _decoder.decode(entry.stored[1:])
-    return [_message(replay, scope, path, call, each, at) for at, each in enumerate(sent)]
+@guarded
+def receive(scope: CodeScope, call: ReceiveCall) -> list[Message[Any]]:
+    """Return the messages, at least one; none when the timeout came first."""
+    branch = scope.enter()
+    path, leaf = scope.name(call.name)
+    entry = branch.visit(scope.recorded, leaf, path, QueueEntry)
+    if entry is None or not entry.settled:
+        entry = _settle(branch, path, call, entry)
+    branch.passed(path, entry.ended)
+    return [_message(scope, path, call, entry, at) for at in range(len(entry.messages))]
 
 
-def _settle(replay: Replay, path: str, call: Receive, entry: Entry | None) -> Entry:
-    if replay.undoing:
-        replay.suspend()
-    now = replay.driver.now()
-    if entry is None:
-        until = FOREVER if call.timeout is None else now + call.timeout
-        entry = Entry(
-            path=path,
-            kind=EntryKind.QUEUE,
-            status=EntryStatus.WAITING,
-            order=replay.history.next_order,
-            started=now,
-            until=until,
-        )
-        fresh = True
-    else:
-        fresh = False
-    with replay.asking():
-        messages = replay.driver.messages(call.queues, call.count)
+def _settle(branch: Branch, path: str, call: ReceiveCall, waiting: QueueEntry | None) -> QueueEntry:
+    """Take what has come, or see that the time is over, or park; which it was is recorded before any later body runs."""
+    replay = branch.replay
+    if replay.collecting:
+        branch.stop()
+    now = replay.time
+    entry = waiting or QueueEntry(
+        path=path,
+        status=EntryStatus.WAITING,
+        order=replay.history.next_order,
+        started=now,
+        until=FOREVER if call.timeout is None else min(FOREVER, now + call.timeout),
+    )
+    messages: list[Sent] = list(branch.ask(NeedsMessages(call.queues, call.count)))
     if not messages and replay.now < entry.until and call.timeout != 0:
-        replay.park(entry.until, entry if fresh else None)
+        branch.park(entry.until, entry if waiting is None else None)
     took: dict[str, list[int]] = {}
     for message in messages:
         took.setdefault(message.queue, []).append(message.number)
-    settled = msgspec.structs.replace(entry, status=EntryStatus.COMPLETED, ended=now, until=0, took=took)
-    settled = with_value(settled, codec.TAGGED + msgspec.json.encode(messages))
-    replay.note(settled, first=True)
+    settled = msgspec.structs.replace(
+        entry,
+        status=EntryStatus.COMPLETED,
+        ended=now,
+        until=0,
+        took=took,
+        messages=messages,
+        misfits=_misfits(branch, messages, call.body),
+    )
+    replay.note(settled)
     return settled
 
 
-def _message(replay: Replay, scope: Scope, path: str, call: Receive, sent: Sent, at: int) -> Message[Any]:
-    def complete(response: object) -> None:
-        replay.reach(scope)  # a message may be completed in a block or loop further in
-        reply = f"{path}/reply" if at == 0 else f"{path}/reply#{at + 1}"
-        if replay.has_visited(reply):
-            raise InvalidCall(f"message '{sent.id}' was completed before: a message has one response")
-        # Before the history is asked: what can't be stored leaves no trace there, and is refused again by every replay.
-        stored = replay.driver.checked(codec.encode(response), f"the response to message '{sent.id}'")
-        entry = replay.visit(reply, EntryKind.REPLY)
-        if entry is None:
-            if replay.undoing:
-                replay.suspend()
-            now = replay.driver.now()
-            with replay.asking():
-                replay.driver.reply(sent, stored)
-            order = replay.history.next_order
-            inside = "" if scope.inside is None else scope.innermost.path  # passed over with it, once it is forgotten
-            replay.note(Entry(path=reply, kind=EntryKind.REPLY, order=order, started=now, ended=now, inside=inside))
+def _misfits(branch: Branch, messages: list[Sent], annotation: Any) -> dict[int, Misfit]:
+    """Return which messages do not fit what the code asks for: recorded, so that every replay raises the same."""
+    found: dict[int, Misfit] = {}
+    for at, message in enumerate(messages):
+        try:
+            body_of(message, annotation, _stored(branch, message))
+        except InvalidInput as error:
+            found[at] = Misfit(str(error), error.path)
+        except Exception as error:
+            found[at] = Misfit(f"message '{message.id}' on queue '{message.queue}' can't be read: {error}", "$")
+    return found
 
-    return Message(sent, call.body, replay.history.fetch, complete if call.completable else None)
+
+def _stored(branch: Branch, message: Sent) -> bytes:
+    return branch.fetched(message.kept) if message.kept else codec.TAGGED + bytes(message.body)
+
+
+def _message(scope: CodeScope, path: str, call: ReceiveCall, entry: QueueEntry, at: int) -> Message[Any]:
+    branch, sent, misfit = scope.branch, entry.messages[at], entry.misfits.get(at)
+    stored = _stored(branch, sent)
+    if misfit is None:
+        try:
+            body_of(sent, call.body, stored)
+        except Exception as error:  # it could be read when it was taken
+            what = f"message '{sent.id}' on queue '{sent.queue}'"
+            branch.diverge(HistoryDiverged(path, what, f"a type that can't read it: {error}"), error)
+    refusal = None if misfit is None else InvalidInput(misfit.message, misfit.path)
+
+    def complete(response: object) -> None:
+        _complete(scope, path, "reply" if at == 0 else f"reply#{at + 1}", sent, response)
+
+    return Message(sent, stored, call.body, refusal, complete if call.completable else None)
+
+
+@guarded
+def _complete(scope: CodeScope, wait: str, name: str, sent: Sent, response: object) -> None:
+    """Answer the sender of a message; it may be answered in a block or loop further in."""
+    branch = scope.reach()
+    replay, inner = branch.replay, scope.innermost
+    path = f"{wait}/{name}"
+    inside = "" if inner is scope else inner.path
+    if replay.history.is_answered(path):
+        raise InvalidCall(f"message '{sent.id}' was completed before: a message has one response")
+    # Before the history is asked: what can't be stored leaves no trace there, and is refused again by every replay.
+    stored = replay.check(codec.encode(response), f"the response to message '{sent.id}'")
+    recorded = inner.recorded if inside else replay.history.scope(wait)
+    entry = branch.visit(recorded, path if inside else name, path, ReplyEntry)
+    if entry is None:
+        if not replay.collecting:
+            branch.ask(Replies(sent, stored))
+        order = replay.history.next_order
+        replay.note(ReplyEntry(path=path, order=order, started=replay.time, ended=replay.time, inside=inside))

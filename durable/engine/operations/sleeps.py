@@ -2,38 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from durable.engine import decisions
+from durable.engine.branch import Branch
 from durable.engine.decisions import Decision
-from durable.engine.entries import Entry, EntryKind, EntryStatus
-from durable.engine.replay import Replay, Scope
+from durable.engine.entries import EntryStatus, SleepEntry
+from durable.engine.operations.guarded import guarded
+from durable.engine.scope import CodeScope
 
 
-def sleep(replay: Replay, scope: Scope, name: str, deadline: Callable[[int], int]) -> None:
-    """Return when the sleep is over; `deadline` turns the time of the first call into its end."""
-    replay.enter(scope)
-    path = scope.name(name)
-    called = replay.driver.now()
-    wanted = deadline(called)  # refuses what can't be, before the history is asked
-    entry = replay.visit(path, EntryKind.SLEEP)
-    until = entry.until if entry is not None else wanted
-    now = called if until == called else replay.now  # nothing to wait for, whenever that is asked
-    decision = decisions.for_sleep(entry, now, until, passed=replay.behind)
-    if decision is Decision.WAIT:
-        replay.park(until, None if entry is not None else _entry(replay, path, until, EntryStatus.WAITING))
-    if entry is None and not replay.undoing:
-        replay.note(_entry(replay, path, until, EntryStatus.COMPLETED))
-    replay.passed(path, until)
+@guarded
+def sleep(scope: CodeScope, name: str, length: int) -> None:
+    """Return when a sleep of so many milliseconds is over."""
+    branch = scope.enter()
+    # What has no length ends at the branch's own clock: the time of day would differ from replay to replay.
+    _sleep(scope, branch, name, branch.replay.time + length if length else min(branch.clock, branch.replay.now))
 
 
-def _entry(replay: Replay, path: str, until: int, status: EntryStatus) -> Entry:
-    return Entry(
+@guarded
+def sleep_until(scope: CodeScope, name: str, moment: int) -> None:
+    """Return when this moment has come."""
+    _sleep(scope, scope.enter(), name, moment)
+
+
+def _sleep(scope: CodeScope, branch: Branch, name: str, wanted: int) -> None:
+    path, leaf = scope.name(name)
+    entry = branch.visit(scope.recorded, leaf, path, SleepEntry)
+    until = wanted if entry is None else entry.until
+    if decisions.for_sleep(entry, branch.replay.now, until, passed=branch.behind) is Decision.WAIT:
+        branch.park(until, None if entry is not None else _entry(branch, path, until, EntryStatus.WAITING))
+    if entry is None:
+        branch.replay.note(_entry(branch, path, until, EntryStatus.COMPLETED))
+    branch.passed(path, until)
+
+
+def _entry(branch: Branch, path: str, until: int, status: EntryStatus) -> SleepEntry:
+    return SleepEntry(
         path=path,
-        kind=EntryKind.SLEEP,
         status=status,
-        order=replay.history.next_order,
-        started=replay.driver.now(),
+        order=branch.replay.history.next_order,
+        started=branch.replay.time,
         ended=until if status is EntryStatus.COMPLETED else 0,
         until=until,
     )

@@ -3,92 +3,97 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
 from durable import codec
 from durable.api.calls import StepCall
 from durable.engine import decisions
+from durable.engine.branch import Branch
 from durable.engine.decisions import Decision
-from durable.engine.entries import Entry, EntryKind
-from durable.engine.interrupts import Diverged
-from durable.engine.replay import Replay, Scope, Undoable
-from durable.errors import HistoryDiverged
+from durable.engine.entries import EntryStatus, StepEntry
+from durable.engine.history import RecordedScope
+from durable.engine.operations.guarded import guarded
+from durable.engine.outcomes import Ready, Undoable
+from durable.engine.scope import CodeScope
+from durable.errors import ErrorInfo, HistoryDiverged, StepFailed
+from durable.usercode.arguments import copied
 from durable.usercode.freeze import freeze
 from durable.usercode.signatures import check_call
 
 
-def step(replay: Replay, scope: Scope, name: str, make: Callable[[str], StepCall]) -> Entry:
-    """The settled entry of a step, replayed or run now; `make` is asked for the call only when it is needed."""
-    replay.enter(scope)
-    path = scope.name(name)
-    new = None if path in replay.history.operations else _checked(make(path))
-    entry = replay.visit(path, EntryKind.STEP)
-    if entry is None or not entry.settled or replay.undoing or replay.drift != "off":
-        entry = _settle(replay, new or make(path), entry)
-    replay.passed(path, entry.ended)
-    return entry
+@guarded
+def step(scope: CodeScope, name: str, make: Callable[[str], StepCall], annotation: Any) -> Any:
+    """Return the step's recorded result, run now or before; raises StepFailed."""
+    branch = scope.enter()
+    path, leaf = scope.name(name)
+    recorded, replay = scope.recorded, branch.replay
+    call = None if leaf in recorded.entries else _checked(make(path))
+    entry = branch.visit(recorded, leaf, path, StepEntry)
+    if entry is None or not entry.settled or replay.collecting or replay.drift != "off":
+        entry = _settle(branch, recorded, call or _as_at_the_call(make(path)), entry)
+    branch.passed(path, entry.ended)
+    if entry.status is EntryStatus.FAILED:
+        raise failed(entry)
+    return branch.value(entry, annotation, f"a result of step '{path}'")
+
+
+def failed(entry: StepEntry) -> StepFailed:
+    """Return the error of a failed step: the same on the first run and on every replay (D4)."""
+    error = entry.error.info() if entry.error is not None else ErrorInfo("", "")
+    return StepFailed(entry.failure or "critical", entry.path, entry.charged, error)
 
 
 def _checked(call: StepCall) -> StepCall:
-    """A call that is new to the history, if it can be; raises InvalidCall."""
-    # Before the history is asked: a refused call leaves no trace there, so that the same replay refuses it again,
-    # whatever was recorded after it.
-    if call.rollback is not None:  # a compensation that can't be called is told before it is needed
+    """Return a call that is new to the history, if it can be; raises InvalidCall.
+
+    This is before the history is asked: a refused call leaves no trace there, so the same replay refuses it again.
+    """
+    if call.rollback is not None:  # a compensation that can't be called is refused before it is needed
         check_call(call.rollback, "Undo", call.arguments, f"the rollback of step '{call.path}'")
-    return call
+    return _as_at_the_call(call)
 
 
-def _settle(replay: Replay, call: StepCall, entry: Entry | None) -> Entry:
+def _as_at_the_call(call: StepCall) -> StepCall:
+    """Return the call with its arguments and its rollback's variables as they are now (S16, D13)."""
+    rollback = None if call.rollback is None else freeze(call.rollback)
+    return replace(call, arguments=copied(call.arguments), rollback=rollback)
+
+
+def _settle(branch: Branch, recorded: RecordedScope, call: StepCall, entry: StepEntry | None) -> StepEntry:
+    replay = branch.replay
     if entry is not None and replay.drift != "off":
-        _compare(replay, call, entry)
-    if replay.undoing:
-        return _collect(replay, call, entry)
+        _compare(branch, call, entry)
+    if replay.collecting and call.rollback is not None:
+        replay.undoables.append(Undoable(call, entry, replay.history.next_order if entry is None else entry.order))
     decision = decisions.for_step(entry, replay.now, call.retry.attempts)
     if entry is not None and decision is Decision.REPLAY:
         return entry
     if entry is not None and decision is Decision.WAIT:
-        replay.park(entry.until)
-    settled = _perform(replay, call, entry, decision)
-    replay.seen(call.path)
+        branch.park(entry.until)
+    reached = entry or StepEntry(
+        path=call.path,
+        order=replay.history.next_order,
+        fingerprint=codec.fingerprint(call.arguments) or "",
+        sensitive=call.sensitive,
+    )
+    settled: StepEntry = branch.ask(Ready(call, reached, exhausted=decision is Decision.FAIL))
     return settled
 
 
-def _perform(replay: Replay, call: StepCall, entry: Entry | None, decision: Decision) -> Entry:
-    replay.in_body = call.path
-    try:
-        with replay.asking():
-            if entry is not None and decision is Decision.FAIL:
-                return replay.driver.exhaust(call, entry)
-            fingerprint = entry.fingerprint if entry is not None else codec.fingerprint(call.arguments)
-            return replay.driver.perform(call, entry, fingerprint or "")
-    finally:
-        replay.in_body = ""
-
-
-def _collect(replay: Replay, call: StepCall, entry: Entry | None) -> Entry:
-    """In a rollback: keep the step's rollback, with its variables as they are now, and stop where the history stops (R4)."""
-    if call.rollback is not None:
-        order = replay.history.next_order if entry is None else entry.order
-        replay.undoables.append(Undoable(replace(call, rollback=freeze(call.rollback)), entry, order))
-    if entry is None or not entry.settled:
-        replay.suspend()
-    return entry
-
-
-def _compare(replay: Replay, call: StepCall, entry: Entry) -> None:
-    """Arguments that differ from the recorded ones show that the code is not deterministic (D6)."""
+def _compare(branch: Branch, call: StepCall, entry: StepEntry) -> None:
+    """Find arguments that differ from the recorded ones: they show that the code is not deterministic (D6)."""
     now = codec.fingerprint(call.arguments) if entry.fingerprint else None
     if now is None or now == entry.fingerprint:
         return
-    if replay.drift == "error":
+    if branch.replay.drift == "error":
         recorded = "a step called with other arguments"
-        replay.leave(Diverged(HistoryDiverged(call.path, recorded, f"these: {shown(call.arguments)}")))
-    with replay.asking():
-        replay.driver.drifted(call.path)
+        branch.diverge(HistoryDiverged(call.path, recorded, f"these: {shown(call.arguments)}"))
+    branch.replay.drifted.append(call.path)
 
 
 def shown(arguments: Sequence[object]) -> str:
-    """Arguments for a message, cut to a readable length."""
+    """Return arguments as a message shows them, cut to a readable length."""
     text = ", ".join(repr(argument) for argument in arguments)
     return text if len(text) <= 200 else text[:200] + "…"

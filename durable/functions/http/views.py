@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from durable import ErrorInfo, ExecutionNotFound, HistoryEntry, codec
@@ -10,7 +11,7 @@ from durable.runtime.application import Application
 from durable.runtime.client.actions import document
 from durable.runtime.client.client import ID
 from durable.runtime.client.execution import failure_of, history_of
-from durable.runtime.client.history_view import moment, rollback_outcome, shown
+from durable.runtime.client.history_view import moment, recorded_value, rollback_outcome, shown
 from durable.runtime.client.reading import reading
 
 View = dict[str, Any]
@@ -26,6 +27,7 @@ def _execution(application: Application, head: Head) -> View:
     history = history_of(application.ports, head)
     rollback = rollback_outcome(head, history)
     output = history.output
+    fetch = partial(application.ports.values.kept, head.execution_id)
     return {
         "id": head.execution_id,
         "workflow": head.workflow,
@@ -33,13 +35,16 @@ def _execution(application: Application, head: Head) -> View:
         "status": str(head.status),
         "created_at": moment(head.created).isoformat(),
         "ended_at": moment(head.ended).isoformat() if head.ended else None,
-        "output": codec.plain(history.value(output)) if output is not None and head.status == "completed" else None,
+        "output": codec.plain(recorded_value(output, fetch))
+        if output is not None and head.status == "completed"
+        else None,
         "error": _error(failure_of(head, history)),
         "state": _state(application, head),
         "rollback": {
             "outcome": rollback.outcome,
             "error": _error(rollback.error),
-            "not_run": rollback.not_run,
+            "failed": {path: _error(error) for path, error in rollback.failed.items()},
+            "not_run": list(rollback.not_run),
         },
     }
 
@@ -47,7 +52,13 @@ def _execution(application: Application, head: Head) -> View:
 def history(application: Application, execution_id: str) -> View:
     """Every entry of an execution's history; raises ExecutionNotFound."""
     found = _head(application, execution_id)
-    entries = reading(application.store, found, lambda head: shown(history_of(application.ports, head)))
+    entries = reading(
+        application.store,
+        found,
+        lambda head: shown(
+            history_of(application.ports, head), partial(application.ports.values.kept, head.execution_id)
+        ),
+    )
     return {"id": execution_id, "history": [_entry(entry) for entry in entries]}
 
 

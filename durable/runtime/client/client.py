@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from durable import codec
 from durable.api.workflow import NO_INPUT, Workflow
 from durable.codec import MAX_VALUE
-from durable.engine.entries import Entry, EntryKind, elsewhere, pack, with_value
+from durable.engine.entries import InputEntry, elsewhere, pack, with_value
 from durable.errors import AlreadyStarted, CodecError, ExecutionBusy, ExecutionNotFound, InvalidInput, InvalidName
 from durable.protocol import writes
 from durable.protocol.continuation import continuation_of
@@ -138,9 +138,9 @@ class Client:
         segment = Segment(f"history#000001#0#{now}", "", head.tail)
         return replace(head, tail=b"", segment=segment.key, segments=1), segment
 
-    def _entry(self, execution_id: str, stored: bytes, now: int) -> Entry:
+    def _entry(self, execution_id: str, stored: bytes, now: int) -> InputEntry:
         """The first entry of a history: the input, here or, when it is large, elsewhere (S13)."""
-        entry = Entry(path="", kind=EntryKind.INPUT, started=now, ended=now)
+        entry = InputEntry(started=now, ended=now)
         if len(stored) <= MAX_VALUE:
             return with_value(entry, stored)
         key = f"payload#input#{self._ports.nonces()}"

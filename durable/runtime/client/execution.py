@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 from durable.api.actions import ActionFunction
 from durable.api.messages import Queue as MessageQueue
@@ -28,7 +28,14 @@ from durable.protocol.head import AT_REST, ENDING, TERMINAL, Head, Status
 from durable.protocol.updates import Update
 from durable.runtime import followups
 from durable.runtime.client import actions, sending
-from durable.runtime.client.history_view import HistoryEntry, RollbackOutcome, moment, rollback_outcome, shown
+from durable.runtime.client.history_view import (
+    HistoryEntry,
+    RollbackOutcome,
+    moment,
+    recorded_value,
+    rollback_outcome,
+    shown,
+)
 from durable.runtime.client.reading import reading
 from durable.runtime.ports import ExecutionEnded, Ports
 from durable.runtime.registry import Registry
@@ -130,7 +137,9 @@ class Execution(_Typed["O", "S"]):
     @property
     def history(self) -> list[HistoryEntry]:
         """Every operation in the order of starts, then every rollback in the order in which it ran."""
-        return self._look(lambda head: shown(history_of(self._ports, head)))
+        return self._look(
+            lambda head: shown(history_of(self._ports, head), partial(self._ports.values.kept, head.execution_id))
+        )
 
     @property
     def rollback(self) -> RollbackOutcome:
@@ -301,9 +310,10 @@ class Execution(_Typed["O", "S"]):
         history = history_of(self._ports, head)
         workflow = self._code(head)
         annotation = workflow.output_type if workflow is not None else Any
-        recorded: Any = history.value(history.output, annotation) if history.output is not None else None
-        output: O = recorded
-        return output
+        recorded = history.output
+        fetch = partial(self._ports.values.kept, head.execution_id)
+        output: Any = None if recorded is None else recorded_value(recorded, fetch, annotation)
+        return cast("O", output)
 
     def _factory(self, head: Head) -> Callable[[], Any] | None:
         workflow = self._code(head)
@@ -339,15 +349,13 @@ def history_of(ports: Ports, head: Head) -> History:
     """The whole history of a head: to be looked at by `reading` while the execution may go on."""
     sealed = ports.store.segments(head, 0) if head.segment else []
     entries = [*(entry for segment in sealed for entry in unpack(segment.entries)), *unpack(head.tail)]
-    return History(entries, partial(ports.values.kept, head.execution_id))
+    return History(entries)
 
 
 def failure_of(head: Head, history: History) -> ErrorInfo | None:
     """Why an execution failed, was cancelled, or diverged; None when it did not."""
     if head.status is Status.DIVERGED:
-        entry = history.divergence
-    elif head.status in (*ENDING, Status.FAILED, Status.CANCELLED):
-        entry = history.cause
-    else:
-        return None
-    return entry.error.info() if entry is not None and entry.error is not None else None
+        return None if history.divergence is None else history.divergence.error.info()
+    # One that was terminated during its rollback has a cause too.
+    ends = head.status in (*ENDING, Status.FAILED, Status.CANCELLED, Status.TERMINATED)
+    return history.cause.error.info() if ends and history.cause is not None else None

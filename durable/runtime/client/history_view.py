@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, cast
 
-from durable.engine.entries import Entry, EntryKind, EntryStatus
+import msgspec
+
+from durable import codec
+from durable.engine.entries import (
+    AnyValued,
+    Attempted,
+    EntryStatus,
+    LoopEntry,
+    Operation,
+    QueueEntry,
+    RollbackEntry,
+    SleepEntry,
+    StepEntry,
+    VersionEntry,
+    WaitEntry,
+)
 from durable.engine.history import History
-from durable.errors import CodecError, ErrorInfo
+from durable.errors import ErrorInfo, StoreError
 from durable.protocol.head import Head, Status
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -33,6 +48,7 @@ KindWord = Literal[
 ]
 StatusWord = Literal["completed", "failed", "retrying", "waiting", "unfinished"]
 OutcomeWord = Literal["none", "running", "completed", "failed"]
+Fetch = Callable[[str], bytes]  # finds a value that is stored elsewhere, by its reference
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,67 +67,121 @@ class HistoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class RollbackOutcome:
-    """How the rollback went: its own field, beside the status (E1)."""
+    """How the rollback went. It is separate from the status: an execution is `failed` however its rollback went."""
 
     outcome: OutcomeWord
     error: ErrorInfo | None = None
-    not_run: list[str] = field(default_factory=list)  # paths of the rollbacks that a halted chain left (R10)
+    """Of the first rollback that failed."""
+    not_run: Sequence[str] = field(default_factory=list)
+    """Paths of the steps whose rollbacks did not run, because the chain was halted or terminated; in chain order."""
+    failed: Mapping[str, ErrorInfo] = field(default_factory=dict)
+    """Every rollback that failed, by the path of its step."""
 
 
 def moment(milliseconds: int) -> datetime:
-    """A time as people read it."""
+    """Return a time as people read it."""
     return _EPOCH + timedelta(milliseconds=milliseconds)
 
 
-def shown(history: History) -> list[HistoryEntry]:
-    """Every operation by start, then every rollback in the order in which it ran."""
-    operations = sorted(history.operations.values(), key=lambda entry: entry.order)
+def recorded_value(entry: AnyValued, fetch: Fetch, annotation: Any = Any) -> Any:
+    """Return the value of an entry, wherever it is stored; raises CodecError."""
+    stored = fetch(entry.kept) if entry.kept else entry.stored
+    return codec.decode(stored, annotation) if stored else None
+
+
+def shown(history: History, fetch: Fetch) -> list[HistoryEntry]:
+    """Return every operation by start, then every rollback in the order in which it ran."""
+    operations = history.operations
     latest = max((entry.order for entry in operations), default=0) + (history.output is not None)
-    done = [_entry(history, entry, passed=entry.order < latest) for entry in operations]
-    return [*done, *(_entry(history, entry) for entry in history.rollbacks.values())]
+    done = [_operation(entry, fetch, passed=entry.order < latest) for entry in operations]
+    return [*done, *map(_rollback, history.rollbacks.values())]
 
 
 def rollback_outcome(head: Head, history: History) -> RollbackOutcome:
-    """What became of the rollback."""
+    """Return what became of the rollback."""
+    errors = {
+        entry.path: entry.error.info()
+        for entry in history.rollbacks.values()
+        if entry.failure is not None and entry.error is not None
+    }
+    error = next(iter(errors.values()), None)
+    failed = {path: error for path, error in errors.items() if path}  # the others are of the rollback as a whole
     if head.status in (Status.FAILING, Status.CANCELLING, Status.ROLLING_BACK):
-        return RollbackOutcome("running")
-    if not history.rollbacks:
+        return RollbackOutcome("running", error, [], failed)
+    if not history.rollbacks and history.chain is None:
         return RollbackOutcome("none")
     if head.status is Status.DIVERGED:
-        return RollbackOutcome("running")
-    failed = next((entry for entry in history.rollbacks.values() if entry.failure is not None), None)
-    left = list(_left(history))
-    if failed is None and not left:
-        return RollbackOutcome("completed")
-    error = failed.error.info() if failed is not None and failed.error is not None else None
-    return RollbackOutcome("failed", error, left)
+        return RollbackOutcome("running", error, [], failed)
+    left = _left(history)
+    return RollbackOutcome("failed" if errors or left else "completed", error, left, failed)
 
 
-def _left(history: History) -> Iterator[str]:
-    for entry in history.undoable_steps():
-        if entry.path not in history.rollbacks or not history.rollbacks[entry.path].settled:
-            yield entry.path
+def _left(history: History) -> list[str]:
+    """Return the steps whose rollbacks have not ended: of the recorded chain, or of all if none was recorded."""
+    chain = history.chain
+    paths = [entry.path for entry in history.undoable_steps()] if chain is None else chain.paths
+    return [path for path in paths if path not in history.rollbacks or not history.rollbacks[path].settled]
 
 
-def _entry(history: History, entry: Entry, *, passed: bool = False) -> HistoryEntry:
-    status, ended = entry.status, entry.ended
-    if entry.kind is EntryKind.SLEEP and passed and status is EntryStatus.WAITING:
+def _operation(entry: Operation, fetch: Fetch, *, passed: bool) -> HistoryEntry:
+    status = (
+        entry.status if isinstance(entry, (Attempted, SleepEntry, QueueEntry, LoopEntry)) else EntryStatus.COMPLETED
+    )
+    ended = entry.ended
+    if isinstance(entry, SleepEntry) and passed and status is EntryStatus.WAITING:
         status, ended = EntryStatus.COMPLETED, entry.until  # what comes after it shows that it is over
+    error = entry.error if isinstance(entry, (StepEntry, WaitEntry)) else None
     return HistoryEntry(
         path=entry.path,
         kind=cast("KindWord", str(entry.kind)),
         status=cast("StatusWord", str(status)),
-        attempts=entry.charged,
-        output=REDACTED if entry.sensitive and entry.has_value else _value(history, entry),
-        error=entry.error.info() if entry.error is not None else None,
+        attempts=_attempts(entry),
+        output=_output(entry, fetch),
+        error=error.info() if error is not None else None,
         started_at=moment(entry.started),
         ended_at=moment(ended) if ended else None,
     )
 
 
-def _value(history: History, entry: Entry) -> Any:
-    """The recorded value without its type: whoever reads a history may not have the code."""
-    try:
-        return history.value(entry)
-    except CodecError as error:
-        return f"[{error}]"
+def _rollback(entry: RollbackEntry) -> HistoryEntry:
+    return HistoryEntry(
+        path=entry.path,
+        kind="rollback",
+        status=cast("StatusWord", str(entry.status)),
+        attempts=entry.charged,
+        output=None,
+        error=entry.error.info() if entry.error is not None else None,
+        started_at=moment(entry.started),
+        ended_at=moment(entry.ended) if entry.ended else None,
+    )
+
+
+def _attempts(entry: Operation) -> int:
+    """Return the attempts of a step, or the iterations of a loop."""
+    match entry:
+        case StepEntry():
+            return entry.charged
+        case LoopEntry():
+            return entry.iterations
+        case _:
+            return 0
+
+
+def _output(entry: Operation, fetch: Fetch) -> Any:
+    """Return the recorded value without its type: whoever reads a history may not have the code."""
+    match entry:
+        case StepEntry(sensitive=True) if entry.has_value:
+            return REDACTED
+        case StepEntry() | LoopEntry():
+            try:
+                return recorded_value(entry, fetch)
+            except StoreError:
+                raise
+            except Exception as error:  # shown in place of the value, so that the rest can be read
+                return f"[{error}]"
+        case QueueEntry() if entry.settled:
+            return codec.decode(codec.TAGGED + msgspec.json.encode(entry.messages))
+        case VersionEntry():
+            return entry.chosen
+        case _:
+            return None

@@ -6,7 +6,7 @@ import msgspec
 
 from durable import codec
 from durable.api.messages import Reply, Sent, fitted, reply_key
-from durable.engine.entries import NOTHING
+from durable.codec import NOTHING
 from durable.errors import CodecError, ExecutionBusy, ExecutionNotFound, InvalidInput, InvalidState
 from durable.protocol import writes
 from durable.protocol.continuation import continuation_of

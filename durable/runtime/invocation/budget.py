@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from durable.engine.replay import Drift
+from durable.api.calls import Drift
 from durable.runtime.invocation.threads import GRACE
 
 ENOUGH = 0.5  # of a whole invocation: with so much left, a further body without a timeout of its own may start

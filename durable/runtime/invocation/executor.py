@@ -1,37 +1,26 @@
-"""One continuation: claim the execution, replay it to the next unexecuted step, run that, record it, go on (D1).
-
-Here, and only here, what leaves the user's code is unwrapped: a suspension, a divergence, a lost lease, a fault.
-"""
+"""One continuation: claim the execution, replay it to the next unexecuted step, run that, record it, go on (D1)."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any
 
-from durable import codec
-from durable.api.context import Context
-from durable.api.log import ExecutionLog
-from durable.api.workflow import Workflow
-from durable.engine.entries import Entry, EntryKind, with_value
-from durable.engine.interrupts import Diverged, Fault, Interrupt, LeaseLost, Suspended
-from durable.engine.replay import Drift, Replay, Scope
-from durable.errors import CodecError, StoreError, SuspensionSwallowed
+from durable.engine.interrupts import Fault, LeaseLost
+from durable.errors import StoreError
 from durable.protocol import writes
-from durable.protocol.checkpoint import Checkpoint, End, GiveBack
+from durable.protocol.checkpoint import Checkpoint, GiveBack
 from durable.protocol.continuation import Delivery, continuation_of
 from durable.protocol.delivery import Action, Ruling, Verdict, rule
-from durable.protocol.head import AT_REST, Head, Status
+from durable.protocol.head import AT_REST, Head
 from durable.runtime import followups
-from durable.runtime.invocation import records
 from durable.runtime.invocation.budget import LEASE_MARGIN, Budget, Settings
-from durable.runtime.invocation.driver import ForwardDriver
+from durable.runtime.invocation.forward import Forward
+from durable.runtime.invocation.invocation import Claimed, Invocation
 from durable.runtime.invocation.rollback import Rollback
-from durable.runtime.invocation.runner import Runner
 from durable.runtime.ports import ExecutionEnded, Ports
 from durable.runtime.registry import Registry
 from durable.runtime.storage.cache import SegmentCache, VarsCache
-from durable.runtime.storage.lease import InboxChanged, Lease
+from durable.runtime.storage.lease import Lease
 
 logger = logging.getLogger("durable.runtime")
 
@@ -119,132 +108,45 @@ class Executor:
         if workflow is None:  # the message's hint was of an earlier execution of this id
             self._notice("unknown_workflow", delivery)
             return Verdict.RETURN
-        claimed = Lease(self._ports, self._segments, head)
+        lease = Lease(self._ports, self._segments, head)
         self._fullest = max(self._fullest, remaining())
-        budget = Budget(self._settings, remaining, self._fullest)
-        scratch = self._vars.of(head.execution_id)
-        runner = Runner(claimed, workflow, budget, self._ports, self._registry, scratch)
+        claimed = Claimed(
+            lease=lease,
+            workflow=workflow,
+            budget=Budget(self._settings, remaining, self._fullest),
+            ports=self._ports,
+            registry=self._registry,
+            variables=self._vars.of(head.execution_id),
+            drift=workflow.drift or self._settings.drift,
+        )
         if phase != head.phase or head.status in AT_REST:
-            # A verb came in before the claim's answer: give the lease back, for the claim was not made for this.
-            claimed.checkpoint(Checkpoint((), GiveBack()))
+            # A command came in before the claim's answer: give the lease back, for the claim was not made for this.
+            lease.checkpoint(Checkpoint((), GiveBack()))
         elif phase == "rollback":
-            Rollback(claimed, workflow, budget, self._ports, runner, self._drift(workflow)).run()
+            Rollback(Invocation(claimed, rollback=True)).run()
         else:
-            self._forward(claimed, workflow, budget, runner)
-        after = claimed.head
+            Forward(Invocation(claimed, rollback=False)).run()
+        after = lease.head
         if after.terminal:
             self._segments.forget(after.execution_id)
             self._vars.forget(after.execution_id)
-            self._ports.observer.execution_ended(ended(after, claimed))
+            self._ports.observer.execution_ended(ended(after, lease))
         followups.send_for(self._ports.queue, after, self._ports.clock.now())
         followups.forget(self._ports.queue, head, self._ports.clock.now())  # a message may have ended a long wait
         return Verdict.DELETE
-
-    def _forward(self, claimed: Lease, workflow: Workflow[Any, Any, Any], budget: Budget, runner: Runner) -> None:
-        """Replay and run until the execution suspends or ends, and record how."""
-        while True:
-            driver = ForwardDriver(claimed, workflow, budget, self._ports, runner)
-            wanted = self._run(claimed, workflow, driver)
-            if wanted is None:
-                return
-            try:
-                claimed.checkpoint(wanted)
-            except InboxChanged:
-                continue
-            runner.told()
-            return
-
-    def _run(self, claimed: Lease, workflow: Workflow[Any, Any, Any], driver: ForwardDriver) -> Checkpoint | None:
-        """Run the user's function once; what is to be recorded, or None when a verb has taken the lease back."""
-        head = claimed.head
-        replay = Replay(
-            head.execution_id,
-            claimed.history,
-            driver,
-            now=head.claimed,
-            created=head.created,
-            drift=self._drift(workflow),
-        )
-        scope = Scope("", {})
-        context: Context[Any] = Context(replay, scope, ExecutionLog(execution_fields(head), lambda: replay.live))
-        output, error = None, None
-        try:
-            given = claimed.history.input
-            output = workflow(context, claimed.history.value(given, workflow.input_type) if given is not None else None)
-        except (Exception, SystemExit, GeneratorExit) as raised:
-            error = raised
-        except Interrupt as interrupt:
-            if interrupt is replay.left:
-                return self._left(interrupt, driver)
-            raise
-        finally:
-            scope.open = False
-        if replay.left is not None:  # user code caught what was to leave it
-            return self._swallowed(driver) if isinstance(replay.left, Suspended) else self._left(replay.left, driver)
-        try:
-            replay.finish()
-            if error is None:
-                return Checkpoint([self._output(output, workflow)], End(Status.COMPLETED))
-        except Diverged as divergence:
-            return self._left(divergence, driver)
-        except CodecError as refusal:
-            error = refusal
-        assert error is not None
-        return Checkpoint([records.ending(EntryKind.CAUSE, error, self._ports.clock.now())], End(Status.FAILING))
-
-    def _left(self, why: Interrupt, driver: ForwardDriver) -> Checkpoint | None:
-        """What is to be recorded after an interrupt; a lost lease and a fault of the machinery go on up."""
-        match why:
-            case Suspended():
-                return driver.last
-            case Diverged(error=error):
-                return Checkpoint(
-                    [records.ending(EntryKind.DIVERGENCE, error, self._ports.clock.now())], End(Status.DIVERGED)
-                )
-            case _:
-                raise why
-
-    def _output(self, output: Any, workflow: Workflow[Any, Any, Any]) -> Entry:
-        try:
-            stored = codec.encode(output, workflow.output_type)
-        except CodecError as error:
-            raise CodecError(f"the workflow's output can't be stored: {error}", error.path) from error
-        self._ports.values.checked(stored, "the workflow's output")
-        now = self._ports.clock.now()
-        return with_value(Entry(path="", kind=EntryKind.OUTPUT, started=now, ended=now), stored)
-
-    def _swallowed(self, driver: ForwardDriver) -> Checkpoint | None:
-        """User code caught the suspension: a failure, and never a success (D8). What had been done is recorded with it."""
-        last = driver.last
-        if last is None:
-            return None
-        error = SuspensionSwallowed(
-            "the workflow caught the suspension of its execution: a bare `except` or `except BaseException` stands "
-            "around a durable operation. Catch Exception instead, and let the rest pass."
-        )
-        cause = records.ending(EntryKind.CAUSE, error, self._ports.clock.now())
-        return Checkpoint([*last.entries, cause], End(Status.FAILING), state=last.state)
-
-    def _drift(self, workflow: Workflow[Any, Any, Any]) -> Drift:
-        return workflow.drift or self._settings.drift
 
     def _notice(self, what: str, delivery: Delivery) -> None:
         continuation = delivery.continuation
         self._ports.observer.noticed(what, continuation.execution, continuation.workflow)
 
 
-def ended(head: Head, claimed: Lease) -> ExecutionEnded:
+def ended(head: Head, lease: Lease) -> ExecutionEnded:
     """What an observer is told of an execution that has ended."""
-    rollbacks = claimed.history.rollbacks.values()
+    rollbacks = lease.history.rollbacks.values()
     outcome = (
         "none" if not rollbacks else "completed" if all(entry.failure is None for entry in rollbacks) else "failed"
     )
     return ExecutionEnded.of(head, outcome)
-
-
-def execution_fields(head: Head) -> dict[str, object]:
-    """What every log line of an execution carries."""
-    return {"workflow": head.workflow, "execution": head.execution_id}
 
 
 def fields(delivery: Delivery) -> dict[str, object]:

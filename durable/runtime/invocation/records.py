@@ -1,28 +1,39 @@
-"""The entry that an attempt leaves. The same for steps and rollbacks."""
+"""The entries that attempts and ends leave. The same for steps and rollbacks."""
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from msgspec.structs import replace
 
-from durable.engine.entries import Entry, EntryKind, EntryStatus, ErrorRecord, with_value
-from durable.errors import ErrorInfo
+from durable.engine.entries import (
+    CauseEntry,
+    DivergenceEntry,
+    EntryStatus,
+    ErrorRecord,
+    RollbackEntry,
+    StepEntry,
+    with_value,
+)
+from durable.errors import ErrorInfo, HistoryDiverged
 from durable.protocol.head import Head
-from durable.runtime.invocation.attempts import Completed, FailedForGood, Result, Retrying
+from durable.runtime.invocation.attempt import Completed, FailedForGood, Result, Retrying
 from durable.runtime.ports import StepEnded
 from durable.usercode.failures import described
 
-CANCELLATION = "cancel"  # the path of a cause that is no failure
+E = TypeVar("E", StepEntry, RollbackEntry)
+
 CANCELLED = ErrorInfo("Cancelled", "the execution was cancelled")
 CRASHED = ErrorInfo("ProcessCrashed", "every attempt took its process with it: it ran out of memory or time, or exited")
 
 
-def number_of(entry: Entry) -> int:
-    """The number of the attempt that starts now, from 1; its mark, if it has one, is already counted."""
+def number_of(entry: StepEntry | RollbackEntry) -> int:
+    """Return the number of the attempt that starts now, from 1; its mark, if it has one, is already counted."""
     return entry.attempts + max(entry.marks, 1)
 
 
-def marked(entry: Entry, now: int, *, crashed: bool) -> Entry:
-    """The entry before a body whose crash is to be charged (protocol rule 10)."""
+def marked(entry: E, now: int, *, crashed: bool) -> E:
+    """Return the entry before a body whose crash is to be charged (protocol rule 10)."""
     return replace(
         entry,
         status=EntryStatus.UNFINISHED,
@@ -33,15 +44,15 @@ def marked(entry: Entry, now: int, *, crashed: bool) -> Entry:
     )
 
 
-def after(entry: Entry, result: Result, started: int, now: int) -> Entry:
-    """The entry after an attempt whose outcome is known: its marks become attempts."""
+def after(entry: E, result: Result, started: int, now: int) -> E:
+    """Return the entry after an attempt whose outcome is known: its marks become attempts."""
     known = replace(
         entry, attempts=number_of(entry), marks=0, until=0, started=entry.started or started, ended=now, error=None
     )
     match result:
         case Completed(value=value):
             completed = replace(known, status=EntryStatus.COMPLETED)
-            return with_value(completed, value) if value else completed
+            return with_value(completed, value) if isinstance(completed, StepEntry) and value else completed
         case FailedForGood(kind=kind, error=error):
             return replace(known, status=EntryStatus.FAILED, failure=kind, error=ErrorRecord.of(error))
         case Retrying(error=error, wait=wait):
@@ -49,25 +60,34 @@ def after(entry: Entry, result: Result, started: int, now: int) -> Entry:
             return replace(known, status=EntryStatus.RETRYING, error=ErrorRecord.of(error), until=until, ended=0)
 
 
-def exhausted(entry: Entry, now: int) -> Entry:
-    """The entry of a step whose attempts were used up by crashes (S4)."""
+def exhausted(entry: E, now: int) -> E:
+    """Return the entry of a body whose attempts were used up by crashes (S4)."""
     error = ErrorRecord.of(CRASHED)
     return replace(entry, status=EntryStatus.FAILED, failure="exhausted", error=error, ended=now, until=0)
 
 
-def ending(kind: EntryKind, error: BaseException | ErrorInfo, now: int, path: str = "") -> Entry:
-    """The entry that says why an execution ends, or where it diverged."""
-    info = error if isinstance(error, ErrorInfo) else described(error)
-    return Entry(path=path, kind=kind, error=ErrorRecord.of(info), started=now, ended=now)
+def cause(error: ErrorInfo, now: int, *, cancelled: bool = False) -> CauseEntry:
+    """Return the entry that says why an execution ends."""
+    return CauseEntry(error=ErrorRecord.of(error), started=now, ended=now, cancelled=cancelled)
 
 
-def event(head: Head, entry: Entry, number: int, length: float) -> StepEnded:
-    """What an observer is told of an attempt."""
+def cancellation(now: int) -> CauseEntry:
+    """Return the cause of an execution that was cancelled."""
+    return cause(CANCELLED, now, cancelled=True)
+
+
+def divergence(error: HistoryDiverged, now: int) -> DivergenceEntry:
+    """Return the entry that says where the code does not match the history."""
+    return DivergenceEntry(error=ErrorRecord.of(described(error)), started=now, ended=now)
+
+
+def event(head: Head, entry: StepEntry | RollbackEntry, number: int, length: float) -> StepEnded:
+    """Return what an observer is notified of after an attempt."""
     return StepEnded(
         execution_id=head.execution_id,
         workflow=head.workflow,
         path=entry.path,
-        rollback=entry.kind is EntryKind.ROLLBACK,
+        rollback=isinstance(entry, RollbackEntry),
         attempt=number,
         seconds=length,
         outcome=str(entry.status),

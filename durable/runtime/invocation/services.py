@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from durable import codec
-from durable.engine.paths import size
 from durable.errors import ConfigurationError, InvalidCall, StepOnly
 from durable.protocol.updates import Put
 from durable.runtime.client.client import Client
 from durable.runtime.ports import Ports
 from durable.runtime.registry import Registry
+from durable.usercode.names import size
 
 if TYPE_CHECKING:
     from durable.api.messages import Queue

@@ -44,9 +44,12 @@ Outcome = Returned | Raised | TimedOut
 class Body:
     """One run of a body."""
 
-    __slots__ = ("_arguments", "_cancel", "_function", "_outcome", "_subject")
+    __slots__ = ("_arguments", "_cancel", "_context", "_function", "_outcome", "_subject")
 
-    def __init__(self, function: Callable[..., Any], subject: object, arguments: Sequence[Any]) -> None:
+    def __init__(
+        self, function: Callable[..., Any], subject: object, arguments: Sequence[Any], context: contextvars.Context
+    ) -> None:
+        self._context = context
         self._function = function
         self._subject = subject
         self._arguments = arguments
@@ -55,7 +58,7 @@ class Body:
 
     def run(self, timeout: float) -> Outcome:
         """The outcome, within `timeout` seconds and the grace. Only the end of the process passes through."""
-        context = contextvars.copy_context()
+        context = self._context.copy()  # an attempt's changes are its own
         thread = threading.Thread(target=context.run, args=(self._work,), name="durable-body", daemon=True)
         thread.start()
         thread.join(max(0.0, timeout))

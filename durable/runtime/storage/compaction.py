@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct, json
 
-from durable.engine.entries import Entry, EntryKind, unpack
+from durable.engine.entries import Entry, LoopEntry, unpack
 from durable.engine.history import History
 from durable.protocol.updates import Segment
 
@@ -39,7 +39,7 @@ def compact(chain: Sequence[Segment], newer: Sequence[Entry]) -> Compacted:
 
 def forgets(entries: Sequence[Entry]) -> bool:
     """Whether recording these entries makes a loop forget iterations."""
-    return any(entry.kind is EntryKind.LOOP and entry.kept_from > 0 for entry in entries)
+    return any(isinstance(entry, LoopEntry) and entry.kept_from > 0 for entry in entries)
 
 
 def portions(entries: Sequence[Entry]) -> Iterator[list[Entry]]:

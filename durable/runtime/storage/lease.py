@@ -11,8 +11,20 @@ from msgspec import Raw, json
 from msgspec.structs import replace
 
 from durable.api.messages import Reply, Sent, message_key, reply_key
-from durable.codec import MAX_VALUE, TAGGED
-from durable.engine.entries import Entry, EntryKind, elsewhere, memo_elsewhere, unpack
+from durable.codec import MAX_VALUE
+from durable.engine.entries import (
+    CauseEntry,
+    Entry,
+    InputEntry,
+    LoopEntry,
+    OutputEntry,
+    QueueEntry,
+    RollbackEntry,
+    StepEntry,
+    elsewhere,
+    memo_elsewhere,
+    unpack,
+)
 from durable.engine.history import History
 from durable.engine.interrupts import Fault, Interrupt, LeaseLost
 from durable.errors import DurableError, StoreError
@@ -58,7 +70,7 @@ class Lease:
         self._layout = Layout(self._sealed(), unpack(head.tail), head.tail, head.segments)
         self._state: bytes | None = None if head.state_at else head.state
         sealed = [entry for segment in self._layout.chain for entry in unpack(segment.entries)]
-        self.history = History([*sealed, *self._layout.tail], self._fetch)
+        self.history = History([*sealed, *self._layout.tail])
         self._noted: list[Entry] = []
         self.pressing = False  # what is noted must be recorded before a body runs
         self._broken: Interrupt | None = None
@@ -167,7 +179,7 @@ class Lease:
         """Whether the execution ends with this, and a rollback has failed for good."""
         if not wanted.rollback or wanted.status not in TERMINAL:
             return False
-        rollbacks = [entry for entry in wanted.entries if entry.kind is EntryKind.ROLLBACK]
+        rollbacks = [entry for entry in wanted.entries if isinstance(entry, RollbackEntry)]
         return any(entry.failure is not None for entry in (*self.history.rollbacks.values(), *rollbacks))
 
     def _recorded(self, wanted: Checkpoint) -> list[Entry]:
@@ -188,10 +200,10 @@ class Lease:
 
     def _relieved(self, entry: Entry) -> Entry:
         """The entry, with its value and its memo kept elsewhere when they are large (S13)."""
-        if len(entry.stored) > INLINE and entry.kind is not EntryKind.QUEUE:
+        if isinstance(entry, (InputEntry, StepEntry, LoopEntry, OutputEntry)) and len(entry.stored) > INLINE:
             entry = elsewhere(entry, self._kept("payload", entry, entry.stored))
-        if len(memo := bytes(entry.memo)) > INLINE:
-            entry = memo_elsewhere(entry, self._kept("memo", entry, TAGGED + memo))
+        if isinstance(entry, LoopEntry) and len(entry.state) > INLINE:
+            entry = memo_elsewhere(entry, self._kept("memo", entry, entry.state))
         return entry
 
     def _kept(self, prefix: str, entry: Entry, stored: bytes) -> str:
@@ -222,7 +234,8 @@ class Lease:
         """A key that was never used: what a checkpoint that fails has written stays unnamed, and is not overwritten."""
         return f"{prefix}#{self.head.fence}#{self.head.revision}#{self.head.created}"
 
-    def _fetch(self, reference: str) -> bytes:
+    def fetch(self, reference: str) -> bytes:
+        """Return a value that is stored elsewhere."""
         with machinery():
             return self.values.kept(self.head.execution_id, reference)
 
@@ -240,6 +253,7 @@ class Lease:
         unnamed += [
             message_key(queue, number)
             for entry in recorded
+            if isinstance(entry, QueueEntry)
             for queue, numbers in entry.took.items()
             for number in numbers
         ]
@@ -296,9 +310,10 @@ def consumed(head: Head, recorded: Sequence[Entry]) -> tuple[int, dict[str, int]
     """How many messages have been taken once these entries are recorded, and up to which number of each queue."""
     count, taken = head.consumed, taken_of(head)
     for entry in recorded:
-        for queue, numbers in entry.took.items():
-            count += len(numbers)
-            taken[queue] = max(numbers)
+        if isinstance(entry, QueueEntry):
+            for queue, numbers in entry.took.items():
+                count += len(numbers)
+                taken[queue] = max(numbers)
     return count, taken
 
 
@@ -309,10 +324,10 @@ def taken_of(head: Head) -> dict[str, int]:
 
 def stands(entry: Entry, head: Head, wanted: Status) -> bool:
     """Whether an entry is recorded: an end is not, when a verb that came in has the execution end otherwise."""
-    if entry.kind not in (EntryKind.OUTPUT, EntryKind.CAUSE):
+    if not isinstance(entry, (OutputEntry, CauseEntry)):
         return True
     status, resume_to = writes.settled_status(head, wanted)
-    if entry.kind is EntryKind.OUTPUT:
+    if isinstance(entry, OutputEntry):
         return status is Status.COMPLETED
     return status in (*TERMINAL, Status.FAILING, Status.ROLLING_BACK) or resume_to == Status.FAILING
 

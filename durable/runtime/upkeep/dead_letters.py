@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 
-from durable.engine.entries import Entry, EntryKind, EntryStatus, ErrorRecord, pack, unpack
+from durable.engine.entries import Entry, EntryStatus, ErrorRecord, RollbackEntry, pack, unpack
 from durable.errors import ErrorInfo, StoreError
 from durable.protocol import writes
 from durable.protocol.continuation import Delivery, continuation_of
@@ -19,7 +19,6 @@ from durable.runtime.client.execution import history_of
 from durable.runtime.client.reading import reading
 from durable.runtime.invocation import records
 from durable.runtime.invocation.executor import fields
-from durable.runtime.invocation.rollback import cancellation
 from durable.runtime.ports import ExecutionEnded, Ports
 from durable.runtime.registry import Registry
 
@@ -79,9 +78,7 @@ class DeadLetters:
             return writes.bury(head, delivery.message_id, None, head.status, now, counted=True)
         if head.status in ENDING:
             end = self._end(head)
-            entry = Entry(
-                path="",
-                kind=EntryKind.ROLLBACK,
+            entry: Entry = RollbackEntry(
                 status=EntryStatus.FAILED,
                 failure="exhausted",
                 error=ErrorRecord.of(POISONED),
@@ -90,17 +87,17 @@ class DeadLetters:
             )
         else:
             end = Status.FAILING
-            entry = records.ending(EntryKind.CAUSE, POISONED, now)
+            entry = records.cause(POISONED, now)
         entries = [entry]
         if head.status is Status.CANCELLING:
-            entries.append(cancellation(now))
+            entries.append(records.cancellation(now))
         tail = pack([*unpack(head.tail), *entries])
         return writes.bury(head, delivery.message_id, tail, end, now, counted=True)
 
     def _end(self, head: Head) -> Status:
         """How an execution ends whose rollback can't be finished: as its cause says."""
         cause = reading(self._ports.store, head, lambda seen: history_of(self._ports, seen)).cause
-        cancelled = head.status is Status.CANCELLING or (cause is not None and cause.path == records.CANCELLATION)
+        cancelled = head.status is Status.CANCELLING or (cause is not None and cause.cancelled)
         return Status.CANCELLED if cancelled else Status.FAILED
 
     def _tell(self, before: Head, head: Head, delivery: Delivery) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import Context
 from typing import Any
 
 from msgspec import Struct
@@ -18,6 +19,7 @@ from durable.runtime.invocation.services import Reach
 from durable.runtime.invocation.threads import Body, Raised, Returned, TimedOut
 from durable.runtime.ports import Values
 from durable.runtime.storage.lease import WriteRefused
+from durable.usercode.arguments import copied
 from durable.usercode.failures import decisive, described, kind_of
 from durable.usercode.signatures import check_call
 
@@ -71,6 +73,7 @@ class Attempt(Struct, frozen=True):
     limit: float  # seconds
     cut: bool  # the limit is the invocation's, and shorter than elsewhere
     values: Values
+    context: Context  # the context variables of the code that called the step
 
     def run(
         self,
@@ -88,7 +91,7 @@ class Attempt(Struct, frozen=True):
         try:
             subject = make(access)
             check_call(self.function, self.subject, self.arguments, self.what)
-            outcome = Body(self.function, subject, self.arguments).run(self.limit)
+            outcome = Body(self.function, subject, copied(self.arguments), self.context).run(self.limit)
         except DurableError as refusal:
             outcome = Raised(refusal)
         finally:
