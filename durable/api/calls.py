@@ -78,9 +78,9 @@ def step_call(
         body=body,
         arguments=arguments,
         rollback=rollback,
-        retry=retry or (AT_MOST_ONCE_RETRY if at_most_once else STEP_RETRY),
+        retry=(AT_MOST_ONCE_RETRY if at_most_once else STEP_RETRY) if retry is None else retry,
         timeout=None if timeout is None else seconds(timeout, f"{here}: timeout", zero=False),
-        rollback_retry=rollback_retry or ROLLBACK_RETRY,
+        rollback_retry=ROLLBACK_RETRY if rollback_retry is None else rollback_retry.over(ROLLBACK_RETRY),
         rollback_timeout=None
         if rollback_timeout is None
         else seconds(rollback_timeout, f"{here}: rollback_timeout", zero=False),

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, TypeGuard, get_args
 
-from durable.codec.display import class_name, clean, message_of
+from durable.codec.display import class_name, clean, error_text, message_of
 from durable.errors import (
     CodecError,
     ErrorInfo,
@@ -83,6 +83,12 @@ def _described(error: BaseException) -> ErrorInfo:
             {**origin.details, "step": error.step, "kind": error.kind, "attempts": error.attempts},
         )
     return ErrorInfo(class_name(error), message_of(error, MAX_MESSAGE), _details(_attributes(error)))
+
+
+def beside(error: ErrorInfo, what: str, other: BaseException) -> ErrorInfo:
+    """Return an error that stays what it is, and tells of another that came of handling it."""
+    text = error_text(other)
+    return ErrorInfo(error.type, f"{error.message} ({what} raised {text})", {**error.details, "retry": text})
 
 
 def kind_of(error: BaseException) -> Kind | None:

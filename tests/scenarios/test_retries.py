@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import timedelta
 from typing import Any
 
@@ -178,11 +179,13 @@ def test_a_delay_of_the_user_s_own_sees_attempt_and_error() -> None:
 @pytest.mark.parametrize(
     ("delay", "error"),
     [
-        (lambda attempt, error: {}[attempt], ErrorInfo("KeyError", "1")),
-        (lambda attempt, error: -5, ErrorInfo("InvalidCall", "what Retry's delay returned is negative: -5")),
+        (lambda attempt, error: {}[attempt], "KeyError: 1"),
+        (lambda attempt, error: -5, "InvalidCall: what Retry's delay returned is negative: -5"),
+        (lambda attempt, error: sys.exit(3), "SystemExit: 3"),
+        (lambda attempt: 5, "TypeError: "),
     ],
 )
-def test_a_delay_that_raises_fails_the_step_for_good(delay: Any, error: ErrorInfo) -> None:
+def test_a_delay_that_raises_fails_the_step_for_good_with_the_step_s_own_error(delay: Any, error: str) -> None:
     failures: list[StepFailed] = []
     body = Attempts(failures=9)
 
@@ -199,7 +202,9 @@ def test_a_delay_that_raises_fails_the_step_for_good(delay: Any, error: ErrorInf
         durable.run()
 
         (failed,) = failures
-        assert (failed.kind, failed.attempts, failed.error) == ("critical", 1, error)
+        assert (failed.kind, failed.attempts, failed.error.type) == ("critical", 1, "OSError")
+        assert failed.error.message.startswith(f"no line (Retry's delay raised {error}")
+        assert failed.error.details["retry"].startswith(error)
         assert (execution.status, len(body.began)) == ("completed", 1)
 
 

@@ -127,7 +127,7 @@ class Attempt(Struct, frozen=True):
         state = self._state(document)
         if kind is not None:
             return FailedForGood(kind, info, state)
-        return self._again(info, state)
+        return self._again(info, state, raised=error)
 
     def _timed_out(self, document: Document, *, running: bool) -> Result:
         info = described(
@@ -140,14 +140,21 @@ class Attempt(Struct, frozen=True):
             return FailedForGood("timeout", info, state, running)
         return self._again(info, state, kind="timeout", running=running)
 
-    def _again(self, info: ErrorInfo, state: bytes, kind: Kind = "exhausted", *, running: bool = False) -> Result:
+    def _again(
+        self,
+        info: ErrorInfo,
+        state: bytes,
+        kind: Kind = "exhausted",
+        *,
+        raised: BaseException | None = None,
+        running: bool = False,
+    ) -> Result:
         if self.number >= self.retry.attempts:
             return FailedForGood(kind, info, state, running)
-        try:
-            wait = self.retry.wait(self.number, info, self.seed)
-        except Exception as error:  # the user's `delay` (S1)
-            return FailedForGood("critical", described(error), state, running)
-        return Retrying(info, wait, state, running)
+        following = self.retry.after(self.number, raised, info, self.seed)
+        if isinstance(following, ErrorInfo):  # not one of the errors that are retried, or the user's functions raise
+            return FailedForGood("critical", following, state, running)
+        return Retrying(info, following, state, running)
 
     def _changes(self, document: Document) -> bytes:
         return self.values.checked(document.changes(), "the state")
