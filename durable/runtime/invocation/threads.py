@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextvars
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from types import CoroutineType
 from typing import Any
 
@@ -64,9 +63,7 @@ class Body:
         thread.join(max(0.0, timeout))
         outcome = self._outcome
         if outcome is None:
-            self._interrupt(thread)
-            thread.join(GRACE)
-            return TimedOut(running=thread.is_alive())
+            return TimedOut(running=self._interrupt(thread))
         if isinstance(outcome, Raised) and not is_failure(outcome.error):
             raise outcome.error
         return outcome
@@ -81,23 +78,25 @@ class Body:
             self._outcome = Raised(error)
 
     def _run_async(self, coroutine: CoroutineType[Any, Any, Any]) -> Any:
-        import asyncio  # 30 ms, and only where a body is `async def` (S14)
+        from durable.runtime.invocation.event_loop import Running  # asyncio takes 30 ms, and few bodies need it
 
-        async def main() -> Any:
-            task = asyncio.ensure_future(coroutine)
-            loop = asyncio.get_running_loop()
-            self._cancel = lambda: loop.call_soon_threadsafe(task.cancel)
-            return await task
+        running = Running(coroutine)
+        self._cancel = running.cancel
+        return running.result()
 
-        return asyncio.run(main())
-
-    def _interrupt(self, thread: threading.Thread) -> None:
+    def _interrupt(self, thread: threading.Thread) -> bool:
+        """End the body at its next bytecode or await; whether it goes on all the same."""
         cancel = self._cancel
         if cancel is None:
             interrupt(thread)
-            return
-        with suppress(RuntimeError):  # its loop has just ended
+        else:
             cancel()
+        thread.join(GRACE)
+        if cancel is not None and thread.is_alive():
+            from durable.runtime.invocation.event_loop import give_up
+
+            give_up()
+        return thread.is_alive()
 
 
 def interrupt(thread: threading.Thread) -> None:
