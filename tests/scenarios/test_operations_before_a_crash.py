@@ -74,8 +74,11 @@ class Order:
         """The code after a deploy: b has another body and another rollback function, and a step follows it."""
         ctx.step("a", self.body, "first", rollback=self.undo)
         given = self.operation.run(ctx, self.undo)
-        ctx.step("b", lambda step, given: "mended", given, rollback=lambda undo, given: self.undo(undo, given))
+        ctx.step("b", lambda step, given: "mended", given, rollback=self.mended_undo)
         ctx.step("c", self.body, "third", rollback=self.undo)
+
+    def mended_undo(self, undo: Undo[str], given: object) -> None:
+        self.undo(undo, given)
 
     def begin(self, durable: Harness, code: Code) -> Execution[Any, Any]:
         """Start an execution, and send it what it waits for."""
