@@ -1,6 +1,6 @@
 """A rollback that did not come to its end says what did not run and what failed, whatever the code is by then.
 
-The chain is recorded with its first rollback, and the report is read from that record: what a deploy adds to the code later is not
+The chain is recorded with its first rollback, and the report is read from that record: what a deploy adds later is not
 in it. An execution that is terminated during its rollback keeps its error, and its rollback has failed.
 """
 
