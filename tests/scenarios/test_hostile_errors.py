@@ -60,7 +60,7 @@ def test_a_step_that_raises_it_has_failed_the_same_at_every_replay(make: Callabl
         return ctx.step("report", lambda step: "done")
 
     code = Code(order)
-    with Harness(workflows=[code.workflow]) as durable:
+    with Harness(workflows=[code.workflow], store="local") as durable:
         execution = durable.start(code.workflow)
         durable.run()
 
@@ -82,7 +82,7 @@ def test_a_workflow_that_raises_it_fails_and_is_rolled_back(make: Callable[[], B
         raise make()
 
     code = Code(order)
-    with Harness(workflows=[code.workflow]) as durable:
+    with Harness(workflows=[code.workflow], store="local") as durable:
         execution = durable.start(code.workflow)
         durable.run()
 
@@ -99,7 +99,7 @@ def test_an_attempt_that_raises_it_is_retried(make: Callable[[], BaseException])
         return step.attempt
 
     code = Code(lambda ctx: ctx.step("flaky", flaky, retry=Retry(1, backoff_base=60)))
-    with Harness(workflows=[code.workflow]) as durable:
+    with Harness(workflows=[code.workflow], store="local") as durable:
         execution = durable.start(code.workflow)
         durable.run()
 
@@ -119,7 +119,7 @@ def test_a_rollback_that_raises_it_has_failed(make: Callable[[], BaseException])
         raise ValueError("sold out")
 
     code = Code(order)
-    with Harness(workflows=[code.workflow]) as durable:
+    with Harness(workflows=[code.workflow], store="local") as durable:
         execution = durable.start(code.workflow)
         durable.run()
 
@@ -147,7 +147,7 @@ def test_a_step_failure_with_it_goes_through_a_block_and_out_of_the_workflow(
             raise
 
     code = Code(order)
-    with Harness(workflows=[code.workflow]) as durable:
+    with Harness(workflows=[code.workflow], store="local") as durable:
         execution = durable.start(code.workflow)
         durable.run()
 

@@ -50,7 +50,7 @@ def ran(rest: Callable[[Context], object], message: object = None, **options: An
         return rest(ctx)
 
     code = Code(order, **options)
-    with Harness(workflows=[code.workflow]) as durable:
+    with Harness(workflows=[code.workflow], store="local") as durable:
         execution = durable.start(code.workflow)
         if message is not None:
             execution.send("inbox", message)

@@ -2,6 +2,7 @@
 
 b may have begun, so it is rolled back as unfinished; a deploy or another death in between changes nothing. What the code
 had passed without a record of its own is passed again by the replay that collects the rollbacks, with the same values.
+All but the first test run on the local store: there are many cases, and it takes a tenth of the time.
 """
 
 from __future__ import annotations
@@ -117,7 +118,7 @@ def test_a_rollback_that_dies_in_one_of_its_bodies_comes_to_the_same_end(
 ) -> None:
     order = Order(operation)
     code = Code(order.at_the_root)
-    with Harness(workflows=[code.workflow], steps_per_invocation=steps) as durable:
+    with Harness(workflows=[code.workflow], store="local", steps_per_invocation=steps) as durable:
         execution = order.begin(durable, code)
 
         def cancel_and_die() -> None:
@@ -136,7 +137,7 @@ def test_a_rollback_that_dies_in_one_of_its_bodies_comes_to_the_same_end(
 def test_a_rollback_that_dies_at_its_first_record_comes_to_the_same_end(operation: Operation, moment: str) -> None:
     order = Order(operation)
     code = Code(order.at_the_root)
-    with Harness(workflows=[code.workflow]) as durable:
+    with Harness(workflows=[code.workflow], store="local") as durable:
         execution = order.begin(durable, code)
 
         def cancel_and_die() -> None:
@@ -156,7 +157,7 @@ def test_a_rollback_that_dies_at_its_first_record_comes_to_the_same_end(operatio
 def test_a_deploy_before_or_in_the_rollback_comes_to_the_same_end(operation: Operation, when: str) -> None:
     order = Order(operation)
     code = Code(order.at_the_root)
-    with Harness(workflows=[code.workflow]) as durable:
+    with Harness(workflows=[code.workflow], store="local") as durable:
         execution = order.begin(durable, code)
 
         def deploy() -> None:
@@ -182,7 +183,7 @@ def test_a_deploy_before_or_in_the_rollback_comes_to_the_same_end(operation: Ope
 def test_an_execution_that_fails_by_itself_after_the_crash_is_rolled_back_the_same(operation: Operation) -> None:
     order = Order(operation, fails=True)
     code = Code(order.at_the_root)
-    with Harness(workflows=[code.workflow]) as durable:
+    with Harness(workflows=[code.workflow], store="local") as durable:
         execution = order.begin(durable, code)
         order.at_b += [durable.faults.die]
         durable.run()
@@ -195,7 +196,7 @@ def test_an_execution_that_fails_by_itself_after_the_crash_is_rolled_back_the_sa
 def test_an_execution_whose_step_kills_every_process_is_rolled_back_the_same(operation: Operation) -> None:
     order = Order(operation)
     code = Code(order.at_the_root)
-    with Harness(workflows=[code.workflow], steps_per_invocation=20) as durable:
+    with Harness(workflows=[code.workflow], store="local", steps_per_invocation=20) as durable:
         execution = order.begin(durable, code)
         order.at_b += [durable.faults.die] * 5  # the first death is free, and the step has four attempts
         durable.run()
@@ -208,7 +209,7 @@ def test_an_execution_whose_step_kills_every_process_is_rolled_back_the_same(ope
 def test_an_execution_whose_time_is_over_after_the_crash_is_rolled_back_the_same(operation: Operation) -> None:
     order = Order(operation)
     code = Code(order.at_the_root, timeout=DAY)
-    with Harness(workflows=[code.workflow]) as durable:
+    with Harness(workflows=[code.workflow], store="local") as durable:
         execution = order.begin(durable, code)
         order.at_b += [lambda: (durable.clock.advance(DAY), durable.faults.die())]
         durable.run()
@@ -222,7 +223,7 @@ def test_an_execution_whose_time_is_over_after_the_crash_is_rolled_back_the_same
 def test_the_same_holds_where_the_operation_stands_in_a_block_or_a_loop(operation: Operation, place: str) -> None:
     order = Order(operation, place)
     code = Code(order.in_a_block if place == "block/" else order.in_a_loop)
-    with Harness(workflows=[code.workflow]) as durable:
+    with Harness(workflows=[code.workflow], store="local") as durable:
         execution = order.begin(durable, code)
 
         def cancel_and_die() -> None:
@@ -246,7 +247,7 @@ def test_an_operation_that_dies_as_it_is_recorded_is_rolled_back_the_same(
     for nth in range(1, 100):
         order = Order(operation)
         code = Code(order.at_the_root)
-        with Harness(workflows=[code.workflow], steps_per_invocation=steps) as durable:
+        with Harness(workflows=[code.workflow], store="local", steps_per_invocation=steps) as durable:
             execution = order.begin(durable, code)
             struck: list[int] = []
 
