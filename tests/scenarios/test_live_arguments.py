@@ -7,6 +7,7 @@ What the codec can't encode is passed as it is.
 from __future__ import annotations
 
 import copy
+import itertools
 import threading
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
@@ -22,7 +23,7 @@ from uuid import UUID
 
 import pytest
 
-from durable import Break, Context, Continue, InvalidCall, Retry, Step, TerminalError, Undo
+from durable import Break, Context, Continue, Retry, Step, TerminalError, Undo
 from durable.testing import Harness
 from tests.scenarios.code import Code
 
@@ -485,10 +486,9 @@ ITERATORS: dict[str, Callable[[], Any]] = {
 
 @each_mode
 @pytest.mark.parametrize("make", ITERATORS.values(), ids=ITERATORS.keys())
-def test_no_attempt_and_no_rollback_gets_an_iterator_that_another_has_used_up(
+def test_every_attempt_and_every_rollback_gets_all_the_items_of_an_iterator(
     make: Callable[[], Any], steps: int
 ) -> None:
-    """Each gets all of it; or the step is refused at its call, before any body runs."""
     got: list[list[Any]] = []
 
     def use(step: Step, items: Any) -> None:
@@ -497,10 +497,7 @@ def test_no_attempt_and_no_rollback_gets_an_iterator_that_another_has_used_up(
             raise ConnectionError("no line")
 
     def order(ctx: Context) -> None:
-        try:
-            ctx.step("use", use, make(), retry=AT_ONCE, rollback=lambda undo, items: got.append(list(items)))
-        except InvalidCall:
-            raise ValueError("refused") from None
+        ctx.step("use", use, make(), retry=AT_ONCE, rollback=lambda undo, items: got.append(list(items)))
         raise ValueError("sold out")
 
     code = Code(order)
@@ -508,8 +505,38 @@ def test_no_attempt_and_no_rollback_gets_an_iterator_that_another_has_used_up(
         execution = durable.start(code.workflow)
         durable.run()
 
-        whole = [list(make())] * 4
-        assert (execution.status, got) == ("failed", [] if execution.error.message == "refused" else whole)
+        assert (execution.status, execution.rollback.outcome, got) == ("failed", "completed", [list(make())] * 4)
+
+
+@each_mode
+def test_an_iterator_that_two_steps_read_from_is_empty_for_the_second_at_every_replay(steps: int) -> None:
+    got: list[list[Any]] = []
+
+    def order(ctx: Context) -> None:
+        items = iter(["pen", "ink"])
+        for name in ("first", "second"):
+            ctx.step(name, lambda step, items: got.append(list(items)), items)
+        ctx.sleep("pause", 60)
+        ctx.step("third", lambda step, items: got.append(list(items)), items)
+
+    code = Code(order)
+    with Harness(workflows=[code.workflow], steps_per_invocation=steps) as durable:
+        execution = durable.start(code.workflow)
+        durable.run()
+
+        assert (execution.status, got) == ("completed", [["pen", "ink"], [], []])
+
+
+def test_an_iterator_without_end_is_refused_at_the_call() -> None:
+    def order(ctx: Context) -> None:
+        ctx.step("use", lambda step, items: None, itertools.count())
+
+    code = Code(order)
+    with Harness(workflows=[code.workflow]) as durable:
+        execution = durable.start(code.workflow)
+        durable.run()
+
+        assert (execution.status, execution.error.type, durable.faults.bodies) == ("failed", "InvalidCall", [])
 
 
 # --- arguments that are bound to the function ------------------------------------------------------------------------------
