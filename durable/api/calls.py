@@ -66,9 +66,8 @@ def step_call(
         raise InvalidCall(f"{here}: the body is not callable: {body!r}. {_PASS_IT}")
     if rollback is not None and not callable(rollback):
         raise InvalidCall(f"{here}: rollback is not callable: {rollback!r}. {_PASS_IT}")
-    for option, given in (("retry", retry), ("rollback_retry", rollback_retry)):
-        if given is not None and not isinstance(given, Retry):
-            raise InvalidCall(f"{here}: {option} is a Retry, not {given!r}: write {option}=Retry(3), for example")
+    check_retry(retry, here, "retry")
+    check_retry(rollback_retry, here, "rollback_retry")
     if semantics not in ("at_least_once", "at_most_once"):
         raise InvalidCall(f"{here}: semantics is 'at_least_once' or 'at_most_once', not {semantics!r}")
     at_most_once = semantics == "at_most_once"
@@ -89,6 +88,12 @@ def step_call(
         returns=checked_type(returns, f"{here}: returns"),
         context=copy_context(),
     )
+
+
+def check_retry(given: object, what: str, option: str) -> None:
+    """Refuse what is no Retry; raises InvalidCall."""
+    if given is not None and not isinstance(given, Retry):
+        raise InvalidCall(f"{what}: {option} is a Retry, not {given!r}: write {option}=Retry(3), for example")
 
 
 class LoopCall(Struct, frozen=True):
@@ -112,6 +117,7 @@ class WaitCall(Struct, frozen=True):
 
     name: str
     make: Callable[[str], StepCall]  # one look, by its path
+    arguments: Sequence[Any]
     annotation: Any  # of what the check returns
     every: int
     timeout: int | None
@@ -159,7 +165,7 @@ class Operations(Protocol):
     def seed(self, use: str) -> bytes:
         """Return bytes that are the same on every replay: others for each use and place."""
 
-    def step(self, name: str, make: Callable[[str], StepCall], annotation: Any) -> Any:
+    def step(self, name: str, make: Callable[[str], StepCall], arguments: Sequence[Any], annotation: Any) -> Any:
         """Return the result of a step; `make` makes the call by its path, where it is needed. Raises StepFailed."""
 
     def sleep(self, name: str, length: int) -> None:

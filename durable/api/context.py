@@ -15,6 +15,7 @@ from durable.api.calls import (
     Semantics,
     StepCall,
     WaitCall,
+    check_retry,
     checked_loop,
     step_call,
 )
@@ -24,7 +25,7 @@ from durable.api.outcomes import DEFAULT_CATCH, Break, Continue, Failure, Succes
 from durable.api.queue import ContextQueue
 from durable.api.retry import Retry
 from durable.errors import InvalidCall, Kind, StepFailed, StepOnly
-from durable.usercode.durations import Duration, milliseconds
+from durable.usercode.durations import Duration, milliseconds, seconds
 from durable.usercode.own_result import check_own_result, user_frame
 from durable.usercode.signatures import loop_types, result_type
 
@@ -189,7 +190,7 @@ class Context(Scoped["S"]):
                 returns=returns,
             )
 
-        return self._scope.step(name, make, returns if returns is not None else result_type(run))
+        return self._scope.step(name, make, args, returns if returns is not None else result_type(run))
 
     @overload
     def try_step(
@@ -365,12 +366,17 @@ class Context(Scoped["S"]):
         what = f"wait_for '{name}'"
         pause = milliseconds(every, f"{what}: every", zero=False)
         limit = None if timeout is None else milliseconds(timeout, f"{what}: timeout")
+        check_retry(retry, what, "retry")
+        if check_timeout is not None:
+            seconds(check_timeout, f"{what}: check_timeout", zero=False)
 
         def make(path: str) -> StepCall:
             return step_call(path, "check", check, args, retry=retry, timeout=check_timeout)
 
         make(name)  # what can't be is refused at the call
-        return cast("T", self._scope.wait_for(WaitCall(name, make, result_type(check), pause, limit, str(timeout))))
+        return cast(
+            "T", self._scope.wait_for(WaitCall(name, make, args, result_type(check), pause, limit, str(timeout)))
+        )
 
     # --- what exists only in a step (S7) ---------------------------------------------------------------------------
 

@@ -6,14 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 from durable import codec
-from durable.errors import CodecError
+from durable.errors import CodecError, Interrupt
 from durable.usercode.signatures import result_type
+
+
+class StateUnreadable(Interrupt):
+    """Leaves a body whose state can't be read: its execution diverges, and nothing of the body is recorded."""
 
 
 class Document:
     """The state as one body sees it: read from storage at the first use, compared with it at the end."""
 
-    __slots__ = ("_annotation", "_factory", "_loaded", "_read_stored", "_stored", "_value")
+    __slots__ = ("_annotation", "_factory", "_loaded", "_read_stored", "_stored", "_value", "unreadable")
 
     def __init__(self, read: Callable[[], bytes], factory: Callable[[], Any] | None) -> None:
         self._read_stored = read
@@ -22,6 +26,7 @@ class Document:
         self._annotation: Any = factory if isinstance(factory, type) else None
         self._loaded = False
         self._value: Any = None
+        self.unreadable: Exception | None = None  # why the document could not be read
 
     @property
     def value(self) -> Any:
@@ -50,9 +55,13 @@ class Document:
 
     def _read(self) -> Any:
         self._stored = self._read_stored()
-        if self._stored:
+        if not self._stored:
+            return None if self._factory is None else self._factory()
+        try:
             return codec.decode(self._stored, self._type())
-        return None if self._factory is None else self._factory()
+        except Exception as error:  # the code of today can't read what is recorded
+            self.unreadable = error
+            raise StateUnreadable(str(error)) from error
 
     def _type(self) -> Any:
         if self._annotation is None:

@@ -22,7 +22,7 @@ from durable.engine.entries import Operation, StepEntry
 from durable.engine.history import History
 from durable.engine.operations import Scope
 from durable.engine.outcomes import Diverged, Done, Failed, Note, Outcome, Ready, Undoable
-from durable.usercode.failures import described
+from durable.usercode.failures import described, original
 
 Check = Callable[[bytes, str], bytes]
 
@@ -120,22 +120,24 @@ class Replay:
         self._notes.append(Note(entry, RECORDED_FIRST[entry.kind]))
 
     def _is_live(self) -> bool:
-        """Whether the code has left its history behind: lines that it logs are new."""
-        return not (self.collecting or self._branch.behind or self._branch.closing)
+        """Whether the code has left its history behind, or a body runs: lines that it logs are new."""
+        return bool(self.occupied) or not (self.collecting or self._branch.behind or self._branch.closing)
 
     # --- the code --------------------------------------------------------------------------------------------------
 
     def _run(self, workflow: Workflow[Any, Any, Any], log: ExecutionLog) -> Outcome:
         branch = self._branch
         scope = Scope(branch, self.history.root)
-        given = self.history.input
-        with branch.guard():
-            value = None if given is None else branch.value(given, workflow.input_type, "an input")
-        ended: Done | Failed = ending(lambda: Done(workflow(Context(scope, log), value)))
+        ended: Done | Failed = ending(lambda: Done(workflow(Context(scope, log), self._input(workflow))))
         scope.open = False
         if branch.closing or not branch.behind:
             return ended
-        raised = ended.error if isinstance(ended, Failed) else None
+        raised = original(ended.error) if isinstance(ended, Failed) else None
         diverged = branch.missing("the end of the workflow", cause=None if raised is None else described(raised))
         diverged.__cause__ = raised
         return Diverged(diverged)
+
+    def _input(self, workflow: Workflow[Any, Any, Any]) -> Any:
+        with self._branch.guard():
+            given = self.history.input
+            return None if given is None else self._branch.value(given, workflow.input_type, "an input")

@@ -8,12 +8,13 @@ as long, and a dict with one client in it would not be copied at all.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy as shallow
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from functools import partial
 from itertools import islice
-from types import NoneType
+from types import MethodType, NoneType
 from typing import Any
 from uuid import UUID
 
@@ -39,6 +40,19 @@ def copied(arguments: Sequence[Any]) -> tuple[Any, ...]:
     """
     copy = _Copy()
     return tuple(copy.iterator(each) if _is_iterator(type(each)) else copy.of(each) for each in arguments)
+
+
+def bound(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function with copies of what it brings along: the arguments of a partial, the object of a method."""
+    if type(function) is partial:
+        return partial(bound(function.func), *copied(function.args), **_named(function.keywords))
+    if type(function) is MethodType:
+        return MethodType(bound(function.__func__), *copied([function.__self__]))
+    return function
+
+
+def _named(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(zip(arguments, copied(list(arguments.values())), strict=True))
 
 
 def exhaust(arguments: Sequence[Any]) -> None:

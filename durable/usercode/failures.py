@@ -25,6 +25,7 @@ from durable.errors import (
 )
 
 MAX_DETAILS = 20  # attributes
+MAX_MEMBERS = 10  # of a group, whose text is shown
 MAX_NAME = 100  # characters of an attribute's name
 MAX_MESSAGE = 2_000  # characters: an error is stored with its entry, and a dump of a response is no message
 MAX_TEXT = 10_000  # characters of all attributes together
@@ -59,9 +60,14 @@ def leaves(error: BaseException) -> list[BaseException]:
 
 
 def original(error: BaseException) -> BaseException:
-    """Return the failure of a step that a group made of it, as `except*` does, or its only member; else the error."""
+    """Return the error that a group stands for: its only member, or the first of several failures of steps (R11).
+
+    One that demands a rollback goes before the others. A group that holds other errors too stands for itself.
+    """
     found = leaves(error)
-    return next((each for each in found if isinstance(each, StepFailed)), found[0] if len(found) == 1 else error)
+    if all(_is_step_failed(each) for each in found):
+        return next((each for each in found if kind_of(each) == "rollback"), found[0])
+    return found[0] if len(found) == 1 else error
 
 
 def described(error: BaseException) -> ErrorInfo:
@@ -82,7 +88,16 @@ def _described(error: BaseException) -> ErrorInfo:
             origin.message,
             {**origin.details, "step": error.step, "kind": error.kind, "attempts": error.attempts},
         )
-    return ErrorInfo(class_name(error), message_of(error, MAX_MESSAGE), _details(_attributes(error)))
+    return ErrorInfo(class_name(error), _message(error), _details(_attributes(error)))
+
+
+def _message(error: BaseException) -> str:
+    """The error's own text; of a group with that of its members."""
+    message = message_of(error, MAX_MESSAGE)
+    if not issubclass(type(error), BaseExceptionGroup):
+        return message
+    inside = "; ".join(str(described(member)) for member in leaves(error)[:MAX_MEMBERS])
+    return f"{message}: {inside}"[:MAX_MESSAGE]
 
 
 def beside(error: ErrorInfo, what: str, other: BaseException) -> ErrorInfo:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from durable.api.outcomes import Failure, Success, as_failure
 from durable.engine.scope import CodeScope
 from durable.errors import Kind, RollbackError, StepFailed
-from durable.usercode.failures import described, leaves
+from durable.usercode.failures import described, kind_of, original
 
 X = TypeVar("X", bound=CodeScope)
 
@@ -30,17 +30,11 @@ def block(scope: X, name: str, run: Callable[[Any], Any], catch: Collection[Kind
 
 
 def _caught(error: BaseException, path: str, catch: Collection[Kind]) -> Failure | None:
-    """Return the failure that an error stands for, if that is caught; of a group every member must be."""
-    found = [_failure(each, path) for each in leaves(error)]
-    known = [failure for failure in found if failure is not None and failure.kind in catch]
-    return known[0] if len(known) == len(found) else None
-
-
-def _failure(error: BaseException, path: str) -> Failure | None:
-    match error:
-        case StepFailed():
-            return as_failure(error)
-        case RollbackError():
-            return Failure("rollback", "block", path, 0, described(error))
-        case _:
-            return None
+    """Return the failure that an error stands for, if that is caught; a group is one if it holds nothing else."""
+    standing = original(error)
+    cls = type(standing)  # never isinstance: it would ask the error for its class
+    if issubclass(cls, StepFailed) and kind_of(standing) in catch:
+        return as_failure(cast("StepFailed", standing))
+    if issubclass(cls, RollbackError) and "rollback" in catch:
+        return Failure("rollback", "block", path, 0, described(standing))
+    return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -13,30 +13,61 @@ from durable.engine import decisions
 from durable.engine.branch import Branch
 from durable.engine.decisions import Decision
 from durable.engine.entries import EntryStatus, StepEntry
-from durable.engine.history import RecordedScope
 from durable.engine.operations.guarded import guarded
 from durable.engine.outcomes import Ready, Undoable
 from durable.engine.scope import CodeScope
 from durable.errors import ErrorInfo, HistoryDiverged, StepFailed
-from durable.usercode.arguments import copied
+from durable.usercode.arguments import bound, copied, exhaust
 from durable.usercode.freeze import freeze
 from durable.usercode.signatures import check_call
 
 
-@guarded
-def step(scope: CodeScope, name: str, make: Callable[[str], StepCall], annotation: Any) -> Any:
+class Place(NamedTuple):
+    """Where the code asks for a step, and what is recorded there."""
+
+    path: str
+    leaf: str
+    recorded: bool
+    over: bool  # replayed as it is: nobody needs the call
+
+
+def step(
+    scope: CodeScope, name: str, make: Callable[[str], StepCall], arguments: Sequence[Any], annotation: Any
+) -> Any:
     """Return the step's recorded result, run now or before; raises StepFailed."""
+    place = _reached(scope, name)
+    # The arguments are the user's objects: what they raise while they are copied is the code's own error.
+    call = None
+    if place.over:
+        exhaust(arguments)
+    elif place.recorded:
+        call = _as_at_the_call(make(place.path))
+    else:
+        call = _checked(make(place.path))
+    return _result(scope, place, call, annotation)
+
+
+@guarded
+def _reached(scope: CodeScope, name: str) -> Place:
     branch = scope.enter()
     path, leaf = scope.name(name)
-    recorded, replay = scope.recorded, branch.replay
-    call = None if leaf in recorded.entries else _checked(make(path))
-    entry = branch.visit(recorded, leaf, path, StepEntry)
-    if entry is None or not entry.settled or replay.collecting or replay.drift != "off":
-        entry = _settle(branch, recorded, call or _as_at_the_call(make(path)), entry)
-    branch.passed(path, entry.ended)
+    entry = scope.recorded.entries.get(leaf)
+    over = type(entry) is StepEntry and entry.settled
+    asked = branch.replay.collecting or branch.replay.drift != "off"
+    return Place(path, leaf, entry is not None, over and not asked)
+
+
+@guarded
+def _result(scope: CodeScope, place: Place, call: StepCall | None, annotation: Any) -> Any:
+    branch = scope.branch
+    entry = branch.visit(scope.recorded, place.leaf, place.path, StepEntry)
+    if call is not None:
+        entry = _settle(branch, call, entry)
+    assert entry is not None
+    branch.passed(place.path, entry.ended)
     if entry.status is EntryStatus.FAILED:
         raise failed(entry)
-    return branch.value(entry, annotation, f"a result of step '{path}'")
+    return branch.value(entry, annotation, f"a result of step '{place.path}'")
 
 
 def failed(entry: StepEntry) -> StepFailed:
@@ -57,11 +88,11 @@ def _checked(call: StepCall) -> StepCall:
 
 def _as_at_the_call(call: StepCall) -> StepCall:
     """Return the call with its arguments and its rollback's variables as they are now (S16, D13)."""
-    rollback = None if call.rollback is None else freeze(call.rollback)
-    return replace(call, arguments=copied(call.arguments), rollback=rollback)
+    rollback = None if call.rollback is None else bound(freeze(call.rollback))
+    return replace(call, body=bound(call.body), arguments=copied(call.arguments), rollback=rollback)
 
 
-def _settle(branch: Branch, recorded: RecordedScope, call: StepCall, entry: StepEntry | None) -> StepEntry:
+def _settle(branch: Branch, call: StepCall, entry: StepEntry | None) -> StepEntry:
     replay = branch.replay
     if entry is not None and replay.drift != "off":
         _compare(branch, call, entry)

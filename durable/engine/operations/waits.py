@@ -48,7 +48,7 @@ def _begun(scope: CodeScope, path: str, call: WaitCall) -> WaitEntry:
 
 def _look(inner: CodeScope, call: WaitCall, until: int) -> Break[Any] | None:
     """Look once and, unless that ends the wait, sleep until the next look: the last one is at the deadline."""
-    found = step(inner, "check", call.make, call.annotation)
+    found = step(inner, "check", call.make, call.arguments, call.annotation)
     if call.is_met(found):
         return Break(found)
     if inner.branch.clock >= until:

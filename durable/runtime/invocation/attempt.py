@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from durable import codec
-from durable.api.document import Document
+from durable.api.document import Document, StateUnreadable
 from durable.api.log import ExecutionLog
 from durable.api.retry import Retry
 from durable.api.step import Access
@@ -19,7 +19,7 @@ from durable.runtime.invocation.services import Reach
 from durable.runtime.invocation.threads import Body, Raised, Returned, TimedOut
 from durable.runtime.ports import Values
 from durable.runtime.storage.lease import WriteRefused
-from durable.usercode.arguments import copied
+from durable.usercode.arguments import bound, copied
 from durable.usercode.failures import decisive, described, kind_of
 from durable.usercode.signatures import check_call
 
@@ -52,7 +52,16 @@ class FailedForGood(Struct, frozen=True):
     running: bool = False
 
 
-Result = Completed | Retrying | FailedForGood
+class Unreadable(Struct, frozen=True):
+    """The body asked for the state, and the code of today can't read that. Whatever the body did then does not count."""
+
+    error: Exception
+    state: bytes = b""
+    running: bool = False
+
+
+Outcome = Completed | Retrying | FailedForGood
+Result = Outcome | Unreadable
 
 
 class AttemptTimeout(DurableError):
@@ -91,12 +100,16 @@ class Attempt(Struct, frozen=True):
         try:
             subject = make(access)
             check_call(self.function, self.subject, self.arguments, self.what)
-            outcome = Body(self.function, subject, copied(self.arguments), self.context).run(self.limit)
+            outcome = Body(bound(self.function), subject, copied(self.arguments), self.context).run(self.limit)
         except DurableError as refusal:
             outcome = Raised(refusal)
+        except StateUnreadable as why:
+            outcome = Raised(why)
         finally:
             access.open = False
             reach.close(self.what)
+        if document.unreadable is not None:
+            return Unreadable(document.unreadable)
         match outcome:
             case Returned(value):
                 return self._returned(value, document, reach)
@@ -105,11 +118,11 @@ class Attempt(Struct, frozen=True):
             case TimedOut(running):
                 return self._timed_out(document, running=running)
 
-    def refused(self, error: WriteRefused, state: bytes) -> Result:
+    def refused(self, error: WriteRefused, state: bytes) -> Outcome:
         """What becomes of an attempt whose own writes were refused: it has failed, and may be retried (S10)."""
         return self._again(described(error), state)
 
-    def _returned(self, value: Any, document: Document, reach: Reach) -> Result:
+    def _returned(self, value: Any, document: Document, reach: Reach) -> Outcome:
         try:
             stored = b"" if self.annotation is None else codec.encode(value, self.annotation)
             self.values.checked(stored, f"the result of {self.what}")
@@ -120,7 +133,7 @@ class Attempt(Struct, frozen=True):
         except CodecError as error:
             return FailedForGood("critical", described(error), b"")
 
-    def _raised(self, error: BaseException, document: Document) -> Result:
+    def _raised(self, error: BaseException, document: Document) -> Outcome:
         error = decisive(error)
         kind = kind_of(error)
         info = described(error)
@@ -129,7 +142,7 @@ class Attempt(Struct, frozen=True):
             return FailedForGood(kind, info, state)
         return self._again(info, state, raised=error)
 
-    def _timed_out(self, document: Document, *, running: bool) -> Result:
+    def _timed_out(self, document: Document, *, running: bool) -> Outcome:
         info = described(
             AttemptTimeout(f"{self.what} ran longer than its {self.limit:.3g} seconds (attempt {self.number})")
         )
@@ -148,7 +161,7 @@ class Attempt(Struct, frozen=True):
         *,
         raised: BaseException | None = None,
         running: bool = False,
-    ) -> Result:
+    ) -> Outcome:
         if self.number >= self.retry.attempts:
             return FailedForGood(kind, info, state, running)
         following = self.retry.after(self.number, raised, info, self.seed)

@@ -19,7 +19,7 @@ from durable.protocol.checkpoint import Checkpoint, Continue, End, GiveBack, Nex
 from durable.protocol.head import Head, Status
 from durable.runtime.invocation import records
 from durable.runtime.invocation.invocation import Invocation
-from durable.runtime.invocation.work import Backoff, Left, Settled, Task, Work
+from durable.runtime.invocation.work import Backoff, Left, Settled, Task, Unread, Work
 from durable.runtime.storage.lease import InboxChanged
 from durable.usercode.failures import described, original
 
@@ -84,6 +84,10 @@ class Forward:
                 return self._settle(replay, settled)
             case Backoff(entry, state):
                 return self._leave(replay, Park(self._no_later(entry.until)), [entry], state, ran=True)
+            case Unread(error):
+                replay.close()
+                self._invocation.diverge(error, [begun])
+                return False
             case Left():
                 return False
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
 from durable.api.calls import Drift
 from durable.api.workflow import Workflow
+from durable.engine.entries import Entry
 from durable.engine.outcomes import Diverged, Done, Failed, NeedsMessages, NeedsValue, Parked, Ready, Replies
 from durable.engine.replay import Replay, Settings
 from durable.errors import HistoryDiverged
@@ -110,9 +111,11 @@ class Invocation:
             self.lease.checkpoint(Checkpoint((), GiveBack(), rollback=self.rollback))
         return False
 
-    def diverge(self, error: HistoryDiverged) -> None:
+    def diverge(self, error: HistoryDiverged, entries: Sequence[Entry] = ()) -> None:
         """Record that the code does not match the history: the execution rests until somebody resumes it."""
-        self.record(Checkpoint([records.divergence(error, self.now())], End(Status.DIVERGED), rollback=self.rollback))
+        self.record(
+            Checkpoint([*entries, records.divergence(error, self.now())], End(Status.DIVERGED), rollback=self.rollback)
+        )
         logger.error("the execution diverged: %s", error, exc_info=error.__cause__, extra=execution_fields(self.head))
 
     def _notify(self) -> None:

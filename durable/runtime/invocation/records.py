@@ -17,7 +17,7 @@ from durable.engine.entries import (
 )
 from durable.errors import ErrorInfo, HistoryDiverged
 from durable.protocol.head import Head
-from durable.runtime.invocation.attempt import Completed, FailedForGood, Result, Retrying
+from durable.runtime.invocation.attempt import Completed, FailedForGood, Outcome, Retrying
 from durable.runtime.ports import StepEnded
 from durable.usercode.failures import described
 
@@ -44,7 +44,7 @@ def marked(entry: E, now: int, *, crashed: bool) -> E:
     )
 
 
-def after(entry: E, result: Result, started: int, now: int) -> E:
+def after(entry: E, result: Outcome, started: int, now: int) -> E:
     """Return the entry after an attempt whose outcome is known: its marks become attempts."""
     known = replace(
         entry, attempts=number_of(entry), marks=0, until=0, started=entry.started or started, ended=now, error=None

@@ -19,7 +19,7 @@ from durable.protocol.head import Status
 from durable.runtime.invocation import records
 from durable.runtime.invocation.chain import has_started, rollback_chain
 from durable.runtime.invocation.invocation import Invocation
-from durable.runtime.invocation.work import Backoff, Left, Settled, Task, Work
+from durable.runtime.invocation.work import Backoff, Left, Settled, Task, Unread, Work
 
 
 class Rollback:
@@ -96,6 +96,9 @@ class Rollback:
                 return self._record(following, None if recorded else entry, state)
             case Backoff(entry, state):
                 return self._record(Park(entry.until), entry, state)
+            case Unread(error):
+                self._invocation.diverge(error)
+                return False
             case Left():
                 return False
 

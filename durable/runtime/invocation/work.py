@@ -12,12 +12,14 @@ from durable.api.document import Document
 from durable.api.log import ExecutionLog
 from durable.api.retry import Retry
 from durable.api.step import Access
+from durable.engine.branch import READABLE
 from durable.engine.entries import RollbackEntry, StepEntry
 from durable.engine.identities import forward_key, rollback_key
 from durable.engine.interrupts import Suspended
+from durable.errors import HistoryDiverged
 from durable.protocol.checkpoint import Checkpoint, Continue
 from durable.runtime.invocation import records
-from durable.runtime.invocation.attempt import Attempt, Completed, Result, Retrying
+from durable.runtime.invocation.attempt import Attempt, Completed, Outcome, Result, Retrying, Unreadable
 from durable.runtime.invocation.invocation import Invocation
 from durable.runtime.invocation.services import Reach
 from durable.runtime.storage.lease import WriteRefused
@@ -74,6 +76,12 @@ class Backoff(Struct, Generic[E], frozen=True):
     state: bytes
 
 
+class Unread(Struct, frozen=True):
+    """The state that the body asked for can't be read by the code of today: the execution diverges."""
+
+    error: HistoryDiverged
+
+
 class Left(Struct, frozen=True):
     """A command has taken the lease back: nothing more may be recorded here."""
 
@@ -85,7 +93,7 @@ class Work:
         self._invocation = invocation
         self._started = 0
 
-    def run(self, task: Task, entry: E) -> Settled[E] | Backoff[E] | Left:
+    def run(self, task: Task, entry: E) -> Settled[E] | Backoff[E] | Unread | Left:
         """Run attempts until the outcome is final, a retry is too far off to wait for, or a command comes in."""
         invocation = self._invocation
         while True:
@@ -95,7 +103,10 @@ class Work:
             if begun is None:
                 return Left()
             attempt = self._attempt(task, begun)
-            result = self._ran(task, attempt, begun)
+            ran = self._ran(task, attempt, begun)
+            if isinstance(ran, Unreadable):
+                return Unread(_unreadable(ran.error))
+            result: Outcome = ran
             known = self._after(begun, result)
             if result.running:
                 self._end_process(known)
@@ -175,7 +186,7 @@ class Work:
         invocation.budget.done += 1
         return result
 
-    def _after(self, entry: E, result: Result) -> E:
+    def _after(self, entry: E, result: Outcome) -> E:
         invocation = self._invocation
         now = invocation.now()
         known = records.after(entry, result, self._started, now)
@@ -207,3 +218,9 @@ class Work:
         finally:
             self._invocation.ports.process.exit()
         raise Suspended
+
+
+def _unreadable(error: Exception) -> HistoryDiverged:
+    diverged = HistoryDiverged("state", "a state", f"a type that can't read it: {error}", READABLE)
+    diverged.__cause__ = error
+    return diverged
