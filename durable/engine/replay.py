@@ -132,8 +132,9 @@ class Replay:
         scope.open = False
         if branch.closing or not branch.behind:
             return ended
-        raised = original(ended.error) if isinstance(ended, Failed) else None
-        diverged = branch.missing("the end of the workflow", cause=None if raised is None else described(raised))
+        raised = ended.error if isinstance(ended, Failed) else None
+        cause = None if raised is None else described(original(raised))
+        diverged = branch.missing("the end of the workflow", cause=cause)
         diverged.__cause__ = raised
         return Diverged(diverged)
 

@@ -25,7 +25,6 @@ from durable.errors import (
 )
 
 MAX_DETAILS = 20  # attributes
-MAX_MEMBERS = 10  # of a group, whose text is shown
 MAX_NAME = 100  # characters of an attribute's name
 MAX_MESSAGE = 2_000  # characters: an error is stored with its entry, and a dump of a response is no message
 MAX_TEXT = 10_000  # characters of all attributes together
@@ -88,16 +87,7 @@ def _described(error: BaseException) -> ErrorInfo:
             origin.message,
             {**origin.details, "step": error.step, "kind": error.kind, "attempts": error.attempts},
         )
-    return ErrorInfo(class_name(error), _message(error), _details(_attributes(error)))
-
-
-def _message(error: BaseException) -> str:
-    """The error's own text; of a group with that of its members."""
-    message = message_of(error, MAX_MESSAGE)
-    if not issubclass(type(error), BaseExceptionGroup):
-        return message
-    inside = "; ".join(str(described(member)) for member in leaves(error)[:MAX_MEMBERS])
-    return f"{message}: {inside}"[:MAX_MESSAGE]
+    return ErrorInfo(class_name(error), message_of(error, MAX_MESSAGE), _details(_attributes(error)))
 
 
 def beside(error: ErrorInfo, what: str, other: BaseException) -> ErrorInfo:

@@ -14,6 +14,7 @@ from types import CellType, CoroutineType
 from typing import Any
 from weakref import WeakValueDictionary
 
+from durable.usercode.arguments import bound
 from durable.usercode.reachable import contents, functions
 
 _UNSET = object()
@@ -60,7 +61,7 @@ def freeze(rollback: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(rollback)
     def frozen(*arguments: Any) -> Any:
         with _as_seen(variables):
-            result = rollback(*arguments)
+            result = bound(rollback)(*arguments)  # another attempt may have changed what it brings along
         return _awaited(variables, result) if type(result) is CoroutineType else result
 
     return frozen

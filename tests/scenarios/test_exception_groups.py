@@ -197,7 +197,7 @@ def test_a_failure_that_demands_a_rollback_decides_over_the_others() -> None:
 
 @pytest.mark.parametrize("other", [KeyError("a bug"), type("Panic", (BaseException,), {})("gave up")])
 def test_a_group_with_another_error_is_the_error_of_the_code(other: BaseException) -> None:
-    """A bug is not caught with a failure beside it: the block raises the group, and its text names every member."""
+    """A bug is not caught with a failure beside it: the block raises the group."""
 
     def mixed(ctx: Context) -> None:
         try:

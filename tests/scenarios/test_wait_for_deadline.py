@@ -52,7 +52,6 @@ def waiting(looks: Looks, every: float, timeout: float | None, **options: Any) -
         (60, 30, [0, 30]),
         (24 * HOUR, 60, [0, 60]),
         (60, 0, [0]),
-        (0.4, 1, [0, 0.4, 0.8, 1]),
     ],
 )
 def test_it_looks_a_last_time_when_its_time_is_over(every: float, timeout: float, at: list[float]) -> None:

@@ -144,7 +144,17 @@ def test_a_timeout_is_retried_where_that_is_asked_for_whatever_only_says() -> No
 @pytest.mark.parametrize(
     "only",
     ["ConnectionError", 5, (), [], (ValueError, "x"), (ValueError, int), int, str, (ValueError, lambda error: True)],
-    ids=repr,
+    ids=[
+        "text",
+        "number",
+        "none",
+        "no list",
+        "text in it",
+        "no error in it",
+        "no error",
+        "text's type",
+        "function in it",
+    ],
 )
 def test_what_can_not_say_which_errors_is_refused(only: Any) -> None:
     with pytest.raises(InvalidCall, match="Retry: only is a class of exceptions, several of them, or a function"):

@@ -88,7 +88,7 @@ def _checked(call: StepCall) -> StepCall:
 
 def _as_at_the_call(call: StepCall) -> StepCall:
     """Return the call with its arguments and its rollback's variables as they are now (S16, D13)."""
-    rollback = None if call.rollback is None else bound(freeze(call.rollback))
+    rollback = None if call.rollback is None else freeze(bound(call.rollback))
     return replace(call, body=bound(call.body), arguments=copied(call.arguments), rollback=rollback)
 
 
