@@ -37,7 +37,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum, auto
 
-from durable.engine.entries import EntryKind, EntryStatus, SleepEntry, StepEntry
+from durable.engine.entries import SleepEntry, StepEntry
+from durable.engine.recorded import EntryKind, EntryStatus
 
 RECORDED_FIRST: Mapping[EntryKind, bool] = {
     EntryKind.STEP: True,  # its start or its outcome: a body runs only after the outcome of the one before it

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from durable import Context, codec, workflow
-from durable.engine.entries import EntryStatus, InputEntry, StepEntry, pack, unpack, with_value
+from durable.engine.entries import InputEntry, StepEntry, pack, unpack, with_value
 from durable.engine.history import History
 from durable.engine.outcomes import Done
+from durable.engine.recorded import EntryStatus
 from durable.engine.replay import Replay, Settings
 from infra.bench.report import Figure
 

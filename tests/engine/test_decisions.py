@@ -7,7 +7,8 @@ from typing import get_args
 import pytest
 
 from durable.engine.decisions import RECORDED_FIRST, Decision, for_sleep, for_step
-from durable.engine.entries import EntryStatus, Operation, SleepEntry, StepEntry
+from durable.engine.entries import Operation, SleepEntry, StepEntry
+from durable.engine.recorded import EntryStatus
 
 NOW = 1_000
 

@@ -9,9 +9,10 @@ import pytest
 
 from durable import Context, Step, codec, workflow
 from durable.api.calls import Drift
-from durable.engine.entries import EntryStatus, InputEntry, StepEntry, with_value
+from durable.engine.entries import InputEntry, StepEntry, with_value
 from durable.engine.history import History
 from durable.engine.outcomes import Diverged, Done, Failed, Parked, Ready
+from durable.engine.recorded import EntryStatus
 from durable.engine.replay import Replay, Settings
 
 CHARGED = with_value(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from durable import CodecError, ErrorInfo, InvalidInput
 from durable.codec import accept, check, decode, encode, fingerprint, plain
-from durable.engine.entries import ErrorRecord
+from durable.engine.recorded import ErrorRecord
 from durable.usercode.failures import decisive, described, kind_of
 from tests import hostile
 

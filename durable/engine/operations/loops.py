@@ -17,8 +17,9 @@ from durable.api.calls import LoopCall
 from durable.api.outcomes import Break, Continue
 from durable.codec import NOTHING, TYPED
 from durable.engine.branch import Branch
-from durable.engine.entries import EntryStatus, LoopEntry, WaitEntry, with_value
+from durable.engine.entries import LoopEntry, WaitEntry, with_value
 from durable.engine.paths import iteration, number_of
+from durable.engine.recorded import EntryStatus
 from durable.engine.scope import CodeScope
 from durable.errors import InvalidCall
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from durable.engine import decisions
 from durable.engine.branch import Branch
 from durable.engine.decisions import Decision
-from durable.engine.entries import EntryStatus, SleepEntry
+from durable.engine.entries import SleepEntry
 from durable.engine.operations.guarded import guarded
+from durable.engine.recorded import EntryStatus
 from durable.engine.scope import CodeScope
 
 

@@ -12,9 +12,10 @@ from durable.api.calls import StepCall
 from durable.engine import decisions
 from durable.engine.branch import Branch
 from durable.engine.decisions import Decision
-from durable.engine.entries import EntryStatus, StepEntry
+from durable.engine.entries import StepEntry
 from durable.engine.operations.guarded import guarded
 from durable.engine.outcomes import Ready, Undoable
+from durable.engine.recorded import EntryStatus
 from durable.engine.scope import CodeScope
 from durable.errors import ErrorInfo, HistoryDiverged, StepFailed
 from durable.usercode.arguments import bound, copied, exhaust

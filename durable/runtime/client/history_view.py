@@ -12,8 +12,6 @@ import msgspec
 from durable import codec
 from durable.engine.entries import (
     AnyValued,
-    Attempted,
-    EntryStatus,
     LoopEntry,
     Operation,
     QueueEntry,
@@ -24,6 +22,7 @@ from durable.engine.entries import (
     WaitEntry,
 )
 from durable.engine.history import History
+from durable.engine.recorded import Attempted, EntryStatus
 from durable.errors import ErrorInfo, StoreError
 from durable.protocol.head import Head, Status
 

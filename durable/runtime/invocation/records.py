@@ -6,15 +6,8 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from durable.engine.entries import (
-    CauseEntry,
-    DivergenceEntry,
-    EntryStatus,
-    ErrorRecord,
-    RollbackEntry,
-    StepEntry,
-    with_value,
-)
+from durable.engine.entries import CauseEntry, DivergenceEntry, RollbackEntry, StepEntry, with_value
+from durable.engine.recorded import EntryStatus, ErrorRecord
 from durable.errors import ErrorInfo, HistoryDiverged
 from durable.protocol.head import Head
 from durable.runtime.invocation.attempt import Completed, FailedForGood, Outcome, Retrying

@@ -8,10 +8,11 @@ from msgspec.structs import replace
 
 from durable import codec
 from durable.api.step import Access, Undo, UndoStatus
-from durable.engine.entries import ChainEntry, EntryStatus, RollbackEntry, StepEntry
+from durable.engine.entries import ChainEntry, RollbackEntry, StepEntry
 from durable.engine.identities import forward_key
 from durable.engine.outcomes import Undoable
 from durable.engine.paths import leaf
+from durable.engine.recorded import EntryStatus
 from durable.engine.replay import Replay
 from durable.errors import HistoryDiverged
 from durable.protocol.checkpoint import Checkpoint, Continue, End, GiveBack, Next, Park

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 
-from durable.engine.entries import Entry, EntryStatus, ErrorRecord, RollbackEntry, pack, unpack
+from durable.engine.entries import Entry, RollbackEntry, pack, unpack
+from durable.engine.recorded import EntryStatus, ErrorRecord
 from durable.errors import ErrorInfo, StoreError
 from durable.protocol import writes
 from durable.protocol.continuation import Delivery, continuation_of
