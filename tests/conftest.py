@@ -5,6 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tests.emulators import ENDPOINT
+from tests.stores import STORES, VARIABLE
+
+
+@pytest.fixture(params=STORES)
+def store(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Behind every harness of the test is this store: the test runs once for each."""
+    monkeypatch.setenv(VARIABLE, request.param)
+    return str(request.param)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

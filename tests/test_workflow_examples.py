@@ -13,6 +13,8 @@ from durable import AlreadyStarted, Execution
 from durable.testing import Harness
 from tests.test_documents import ROOT, program
 
+pytestmark = pytest.mark.usefixtures("store")
+
 
 @pytest.fixture(scope="module")
 def page() -> ModuleType:

@@ -49,6 +49,7 @@ class Services:
     feed: Callable[[StreamSource], Feed]
     stored: Stored
     tables: Tables
+    put_event: Callable[[str, str, str, str], str]  # on a bus: its source, detail type and detail; returns its id
     permissions: Permissions | None = None  # None: nobody's are checked
     adapters: Callable[[Mapping[str, str]], Adapters] | None = None
     """Of a function's environment: what its ports are bound to. None: functions bind them to AWS themselves."""

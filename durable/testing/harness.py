@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from datetime import datetime, timedelta
@@ -17,8 +17,8 @@ from durable.runtime.ports import Observer
 from durable.testing.aws.emulator import Emulator
 from durable.testing.aws.moto import Moto
 from durable.testing.aws.permissions import Permissions
-from durable.testing.backend import Services, World
 from durable.testing.calls import Call
+from durable.testing.choices import backend_of, chosen_store, chosen_transport
 from durable.testing.clock import VirtualClock, seconds
 from durable.testing.deployment import Deployment
 from durable.testing.doubles import BodyObserver, VirtualProcess
@@ -33,10 +33,8 @@ from durable.testing.sources.timers import Timer
 from durable.testing.stored import Stored, Tables
 from durable.testing.template.stack import Stack
 from durable.testing.template.template import Template
-from durable.testing.wiring import Search
+from durable.testing.wiring import NoWiring
 
-STORE = "DURABLE_TEST_STORE"  # of harnesses that choose none: a whole suite can be run on either …
-TRANSPORT = "DURABLE_TEST_TRANSPORT"  # … and over either
 CONTINUATIONS = "ContinuationQueue"
 WORKER = "Worker"
 _MOST_SWEEPS = 1_000  # one after the other, with no other invocation between
@@ -70,8 +68,8 @@ class Harness(Client):
         than a millisecond, calls cost no units, and roles are not checked. None: DURABLE_TEST_STORE of the environment, by
         default moto. Transport None: DURABLE_TEST_TRANSPORT, by default sqs.
         """
-        self.store = _choice("store", store, STORE, ("moto", "local"))
-        carrier = _choice("transport", transport, TRANSPORT, ("sqs", "eventbridge"))
+        self.store = chosen_store(store)
+        carrier = chosen_transport(transport)
         chosen = {} if carrier == "sqs" else {"Transport": carrier}
         # The operations that send a continuation: a bus can't keep one, so what is delayed goes to the queue.
         self.sending = ("SendMessage",) if carrier == "sqs" else ("PutEvents", "SendMessage")
@@ -79,7 +77,7 @@ class Harness(Client):
         self._workflows = None if workflows is None else list(workflows)
         self._deployment = Deployment(
             loaded,
-            backend=self._backend,
+            backend=backend_of(self.store, self.emulator),
             environment={"DURABLE_STEPS": str(steps_per_invocation), "DURABLE_DRIFT": "error"},
             start=start,
             build=self._build,
@@ -110,15 +108,6 @@ class Harness(Client):
         if name in ("_ports", "_registry", "_stable") and deployment.found.wiring is None:
             raise NoWiring(deployment.found)
         raise AttributeError(f"a Harness has no attribute {name!r}")
-
-    def _backend(self, world: World) -> AbstractContextManager[Services]:
-        if self.store == "local":
-            from durable.testing.local.backend import local  # neither of the two loads what the other needs
-
-            return local(world)
-        from durable.testing.aws.backend import emulated
-
-        return emulated(self.emulator, world)
 
     def _build(self, environment: Mapping[str, str]) -> Any:
         application = self._deployment.found.wiring.build(
@@ -230,6 +219,10 @@ class Harness(Client):
             raise InvalidCall(f"the template has no queue {queue!r}; it has {', '.join(services.stack.queues)}.")
         services.polling.put(services.stack.queues[queue], body)
 
+    def put_event(self, source: str, detail_type: str, detail: Mapping[str, Any], bus: str = "default") -> str:
+        """Puts an event of your own on an event bus; its id. Rules of the template may bring it into queues."""
+        return self._live.services.put_event(bus, source, detail_type, json.dumps(detail))
+
     def drop_schedule(self, schedule: Timer) -> None:
         """A schedule gets lost: it does not fire any more."""
         self._live.services.timers.drop(schedule)
@@ -299,18 +292,3 @@ class Harness(Client):
     @limit.setter
     def limit(self, invocations: int) -> None:
         self._deployment.limit = invocations
-
-
-def _choice(name: str, chosen: str | None, variable: str, choices: tuple[str, ...]) -> str:
-    """Return what was chosen, by the argument or by the environment; by default the first."""
-    value = chosen or os.environ.get(variable) or choices[0]
-    if value not in choices:
-        raise ConfigurationError(f"the {name} of a harness is {' or '.join(choices)}, not {value!r}.")
-    return value
-
-
-class NoWiring(ConfigurationError, AttributeError):
-    """A harness over a template that has no function of the library was asked to start something."""
-
-    def __init__(self, found: Search) -> None:
-        super().__init__(found.error())

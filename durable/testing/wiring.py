@@ -30,6 +30,13 @@ class Search:
         )
 
 
+class NoWiring(ConfigurationError, AttributeError):
+    """A harness over a template that has no function of the library was asked to start something."""
+
+    def __init__(self, found: Search) -> None:
+        super().__init__(found.error())
+
+
 def find_wiring(template: Template) -> Search:
     """Look at every function of the template: it may have others beside the library's, in whatever order."""
     reasons: list[str] = []

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 
 from durable.testing.functions import LambdaContext
@@ -18,6 +17,11 @@ from tests.handler.workflows import WORKFLOWS
 EVENTS = Path(__file__).parents[1] / "events"
 Ask = Callable[..., tuple[int, Any]]
 Batch = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def on_each_store(store: str) -> None:
+    """Every handler's test runs on every store."""
 
 
 @pytest.fixture
@@ -48,19 +52,9 @@ def batch(recorded: Callable[[str], Any]) -> Batch:
 def rejected(durable: Harness) -> Callable[[], list[tuple[str, str]]]:
     """What waits for a person: bodies with the reasons."""
 
-    def read() -> list[tuple[str, str]]:
-        answer = boto3.client("sqs").receive_message(
-            QueueUrl=durable.stack.queues["RejectedQueue"].url,
-            MessageAttributeNames=["All"],
-            MaxNumberOfMessages=10,
-            WaitTimeSeconds=0,
-        )
-        return [
-            (message["Body"], message["MessageAttributes"]["reason"]["StringValue"])
-            for message in answer.get("Messages", [])
-        ]
-
-    return read
+    return lambda: [
+        (message.body, message.attributes["reason"]["StringValue"]) for message in durable.messages("RejectedQueue")
+    ]
 
 
 @pytest.fixture

@@ -50,10 +50,8 @@ def test_a_dead_letter_of_a_held_execution_is_held_in_its_own_queue(durable: Har
     durable.faults.in_body(1, durable.faults.die)
     durable.deliver_once()  # dies with the lease
     (message,) = durable.messages()
-    import boto3
-
     dead_letters = durable.stack.queues["DeadLetterQueue"].url
-    boto3.client("sqs").send_message(QueueUrl=dead_letters, MessageBody=message.body)
+    durable.put_message(message.body, "DeadLetterQueue")
     durable.deliver_once()
     holds = [call for call in durable.calls if call.operation == "ChangeMessageVisibility"]
     assert [call.parameters["QueueUrl"] for call in holds] == [dead_letters]

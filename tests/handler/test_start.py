@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-import boto3
 import pytest
 
 from durable.testing.harness import Harness
@@ -35,8 +34,7 @@ def test_a_recorded_message_starts_an_execution_whose_id_is_its_own(
 
 def test_a_message_in_the_start_queue_runs_to_its_end(durable: Harness) -> None:
     body = {"workflow": "checkout", "input": INPUT, "execution_id": "order-1", "version": 1}
-    queue = durable.stack.queues["StartQueue"].url
-    boto3.client("sqs").send_message(QueueUrl=queue, MessageBody=json.dumps(body))
+    durable.put_message(json.dumps(body), "StartQueue")
     durable.run()
     assert durable.get("order-1").status == "completed"
 
@@ -174,14 +172,10 @@ PLACED = {
 def test_events_that_fit_the_pattern_start_the_workflow_with_the_part_at_the_input_path(transport: Any) -> None:
     parameters = PLACED | {"StartEventInputPath": "$.detail.order", "StartEventBus": "durable"}
     with Harness(workflows=WORKFLOWS, transport=transport, parameters=parameters) as durable:
-        answer = boto3.client("events").put_events(
-            Entries=[
-                {"EventBusName": "durable", "Source": source, "DetailType": "order placed", "Detail": detail}
-                for source, detail in (("shop", json.dumps({"order": INPUT})), ("warehouse", "{}"))
-            ]
-        )
+        placed = durable.put_event("shop", "order placed", {"order": INPUT}, bus="durable")
+        durable.put_event("warehouse", "order placed", {}, bus="durable")
         durable.run()
-        execution = durable.get(checkout, answer["Entries"][0]["EventId"])
+        execution = durable.get(checkout, placed)
         assert (execution.status, execution.output) == ("completed", {"total": Decimal("12.50")})
         assert {
             json.loads(message.body)["execution_id"] for message in durable.sent if message.queue == "StartQueue"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import boto3
 import pytest
 
 from durable.testing.harness import Harness
@@ -27,4 +26,4 @@ def test_an_expired_execution_is_deleted_with_all_its_items(durable: Harness) ->
     durable.run()
     durable.clock.advance(31 * 86_400)
     assert durable.sweep().answer == {"swept": 1}
-    assert boto3.client("dynamodb").scan(TableName=durable.stack.tables["Table"].name)["Items"] == []
+    assert durable.stored.items("order-1") == {}

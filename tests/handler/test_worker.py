@@ -8,10 +8,8 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-import boto3
 import pytest
 
-from durable.aws.metrics import MetricsObserver
 from durable.functions import wiring, worker
 from durable.protocol.continuation import Continuation
 from durable.testing.harness import Harness
@@ -90,13 +88,15 @@ def test_a_fault_of_the_machinery_returns_the_message_and_raises_nothing(durable
 def test_a_fault_of_ours_returns_the_message_alone_and_raises_nothing(
     durable: Harness, batch: Batch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    item = {"pk": {"S": "order-1"}, "sk": {"S": "head"}, "status": {"S": "of another age"}}
-    boto3.client("dynamodb").put_item(TableName=durable.stack.tables["Table"].name, Item=item)
+    def fail() -> None:
+        raise LookupError("no such row")
+
     durable.start(ping, execution_id="order-2")
+    durable.faults.before(1, fail, operation="UpdateItem")
     event = batch("continuation", continuation(), continuation("order-2", workflow="ping"))
     assert durable.invoke("Worker", event).answer == {"batchItemFailures": [{"itemIdentifier": "message-0"}]}
     assert durable.get("order-2").status == "completed"
-    assert "of another age" in caplog.text
+    assert "no such row" in caplog.text
 
 
 @pytest.mark.rule("E6")
@@ -120,26 +120,6 @@ def test_a_batch_stops_when_half_of_its_time_is_over(durable: Harness, batch: Ba
 def test_an_event_that_is_no_batch_is_told_so(durable: Harness) -> None:
     invocation = durable.invoke("Worker", {"hello": "world"})
     assert str(invocation.error).startswith("not an event of a queue: it has no list of Records.")
-
-
-def test_what_was_counted_is_written_once_at_the_end_of_the_invocation(
-    durable: Harness, batch: Batch, context: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
-    application = wiring.build(
-        durable.stack.environment("Worker"),
-        [checkout],
-        durable.clock,
-        observer=MetricsObserver("Durable", "shop"),
-    )
-    application.client.start(checkout, ORDER, execution_id="order-1")
-    wiring.install(application)
-    for revision in range(3):  # the last replays both steps and parks
-        worker.handler(batch("continuation", continuation(revision=revision)), context)
-    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    counted = [line for line in lines if "_aws" in line]
-    assert [line.get("StepsCompleted") for line in counted] == [[1.0], [1.0]]
-    assert counted[0]["ExecutionsStarted"] == [1.0]
-    assert {line["workflow"] for line in counted} == {"checkout"}
 
 
 def test_the_lines_of_the_log_carry_the_invocation(

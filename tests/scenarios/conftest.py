@@ -12,6 +12,11 @@ from tests.emulators import ENDPOINT
 from tests.ministack import MiniStack
 
 
+@pytest.fixture(autouse=True)
+def on_each_store(store: str) -> None:
+    """Every scenario runs on every store."""
+
+
 @pytest.fixture(scope="package", autouse=True)
 def emulator() -> Iterator[None]:
     """With DURABLE_TEST_ENDPOINT, every harness's AWS is the MiniStack there."""

@@ -9,9 +9,16 @@ from typing import Any
 import pytest
 
 from durable.testing.harness import Harness
+from tests.stores import VARIABLE
 from tests.testing.shop import functions
 
 TEMPLATE = Path(__file__).parent / "shop" / "template.yaml"
+
+
+@pytest.fixture(autouse=True)
+def on_moto(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These tests are about the harness over an emulated AWS."""
+    monkeypatch.setenv(VARIABLE, "moto")
 
 
 @pytest.fixture

@@ -52,10 +52,17 @@ def emulated(emulator: Emulator, world: World) -> Iterator[Services]:
                 source.stream, source.starting_position, REGION, streams, traffic.unrecorded, watch.growth()
             )
 
+        def put_event(bus: str, source: str, detail_type: str, detail: str) -> str:
+            entry = {"EventBusName": bus, "Source": source, "DetailType": detail_type, "Detail": detail}
+            with traffic.unrecorded():
+                return str(_client("events").put_events(Entries=[entry])["Entries"][0]["EventId"])
+
         with tapped(traffic.carry):
             stored = _stored(stack, traffic)
             tables = AwsTables(_client("dynamodb"), traffic.unrecorded)
-            yield Services(stack, traffic, mail, polling, timers, watch.due, feed, stored, tables, permissions)
+            yield Services(
+                stack, traffic, mail, polling, timers, watch.due, feed, stored, tables, put_event, permissions
+            )
 
 
 def _stored(stack: Stack, traffic: WireTraffic) -> AwsStored:

@@ -47,6 +47,10 @@ _HARMLESS: Mapping[str, frozenset[str]] = {  # what an adapter takes for done
 }
 
 
+def _never(result: object) -> None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class PortCall:
     """The AWS call that a call of a port stands for."""
@@ -56,6 +60,7 @@ class PortCall:
     doing: str  # for errors: could not <doing>
     given: Callable[[], Mapping[str, Any]]  # the parameters
     item: Mapping[str, Any] | None = None
+    refusal: Callable[[Any], str | None] = _never  # of what the port returns: the code of the error that AWS answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +111,7 @@ class Attempts:
     def _one(self, call: PortCall, act: Callable[[], T]) -> T:
         def perform(invocation: Invocation | None) -> T:
             result = act()
-            self._note(call, invocation, None)
+            self._note(call, invocation, call.refusal(result))
             return result
 
         def answered(invocation: Invocation | None, answer: Answered) -> None:

@@ -76,6 +76,7 @@ class _Local:
             self._feed,
             _Stored(self._store, SqliteBlobs(self._database)),
             OwnTables(self._database),
+            self._bus.put,
             adapters=self._adapters,
         )
 

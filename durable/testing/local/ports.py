@@ -59,7 +59,9 @@ class RecordedQueue:
 
     def hold(self, receipt: str, seconds: float) -> None:
         """Keep a delivered message invisible for that long; it is then delivered again."""
-        given = {"ReceiptHandle": receipt, "VisibilityTimeout": seconds}
+        name, _, handle = receipt.rpartition(" ")
+        url = f"{self.url.rpartition('/')[0]}/{name}" if name else self.url
+        given = {"QueueUrl": url, "ReceiptHandle": handle, "VisibilityTimeout": seconds}
         call = PortCall("sqs", "ChangeMessageVisibility", "hold a message", lambda: given)
         self.attempts.once(call, lambda: self.queue.hold(receipt, seconds))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -19,6 +19,15 @@ T = TypeVar("T")
 BATCH = 25  # items that one BatchWriteItem takes
 
 
+_CREATE = frozenset({Head})  # what the port returns when AWS would answer with an error
+_WRITE = frozenset({Refused, Blocked})
+_ERRORS: Mapping[str, str] = {
+    "PutItem": "ConditionalCheckFailedException",
+    "UpdateItem": "ConditionalCheckFailedException",
+    "TransactWriteItems": "TransactionCanceledException",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class RecordedStore:
     """Implements `durable.runtime.ports.Store`."""
@@ -29,10 +38,10 @@ class RecordedStore:
 
     def create(self, head: Head, segment: Segment | None) -> Head | None:
         """Write a new execution and its first segment, if any, both or neither. Returns the one that exists, if any."""
-        doing = f"start execution '{head.execution_id}'"
+        execution_id, doing = head.execution_id, f"start execution '{head.execution_id}'"
         if segment is None:
-            return self._on("PutItem", head.execution_id, "head", doing, lambda: self.store.create(head, None), b"")
-        return self._transaction(doing, lambda: self.store.create(head, segment))
+            return self._on("PutItem", execution_id, "head", doing, lambda: self.store.create(head, None), b"", _CREATE)
+        return self._transaction(doing, lambda: self.store.create(head, segment), _CREATE)
 
     def read(self, execution_id: str) -> Head | None:
         """Return the head as last written."""
@@ -42,7 +51,9 @@ class RecordedStore:
     def update(self, update: Update) -> Head | Refused:
         """Write if the conditions hold: the head after it, or the refusal. Later reads return what it accepted."""
         doing = f"update execution '{update.execution_id}'"
-        return self._on("UpdateItem", update.execution_id, "head", doing, lambda: self.store.update(update))
+        return self._on(
+            "UpdateItem", update.execution_id, "head", doing, lambda: self.store.update(update), None, _WRITE
+        )
 
     def seal(self, execution_id: str, segment: Segment) -> None:
         """Write a segment. It counts only once a head names it."""
@@ -73,7 +84,7 @@ class RecordedStore:
     ) -> Head | Refused | Blocked:
         """Write the update, the items and the writes to the user's own tables in one transaction: all of it or nothing."""
         doing = f"update execution '{update.execution_id}' in a transaction"
-        written = self._transaction(doing, lambda: self.store.together(update, puts, writes))
+        written = self._transaction(doing, lambda: self.store.together(update, puts, writes), _WRITE)
         if not isinstance(written, Head):
             return written
         head = self.read(update.execution_id)  # DynamoDB answers a transaction with no item
@@ -112,9 +123,16 @@ class RecordedStore:
         self._on("DeleteItem", head.execution_id, "head", doing, lambda: self.store.purge(head))
 
     def _on(
-        self, operation: str, execution_id: str, key: str, doing: str, act: Callable[[], T], value: bytes | None = None
+        self,
+        operation: str,
+        execution_id: str,
+        key: str,
+        doing: str,
+        act: Callable[[], T],
+        value: bytes | None = None,
+        refused: Collection[type] = (),
     ) -> T:
-        """A call on one item; `value` is what is written to it."""
+        """A call on one item; `value` is what is written to it, `refused` are the types of what is returned otherwise."""
 
         def given() -> Mapping[str, Any]:
             place = {"pk": {"S": execution_id}, "sk": {"S": key}}
@@ -122,13 +140,16 @@ class RecordedStore:
                 return {"TableName": self.table, "Key": place}
             return {"TableName": self.table, "Item": {**place, "value": {"B": base64.b64encode(value).decode()}}}
 
-        call = PortCall("dynamodb", operation, doing, given, {"pk": execution_id, "sk": key})
+        refusal = _refusal(operation, refused)
+        call = PortCall("dynamodb", operation, doing, given, {"pk": execution_id, "sk": key}, refusal)
         return self.attempts.make(call, act)
 
-    def _call(self, operation: str, doing: str, act: Callable[[], T]) -> T:
-        return self.attempts.make(PortCall("dynamodb", operation, doing, lambda: {"TableName": self.table}), act)
+    def _call(self, operation: str, doing: str, act: Callable[[], T], refused: Collection[type] = ()) -> T:
+        given = {"TableName": self.table}
+        refusal = _refusal(operation, refused)
+        return self.attempts.make(PortCall("dynamodb", operation, doing, lambda: given, None, refusal), act)
 
-    def _transaction(self, doing: str, act: Callable[[], T]) -> T:
+    def _transaction(self, doing: str, act: Callable[[], T], refused: Collection[type]) -> T:
         """One whose token was seen is answered as before, and not applied again."""
         applied: list[T] = []
 
@@ -137,4 +158,8 @@ class RecordedStore:
                 applied.append(act())
             return applied[0]
 
-        return self._call("TransactWriteItems", doing, once)
+        return self._call("TransactWriteItems", doing, once, refused)
+
+
+def _refusal(operation: str, refused: Collection[type]) -> Callable[[object], str | None]:
+    return lambda result: _ERRORS[operation] if type(result) in refused else None
