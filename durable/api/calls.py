@@ -101,8 +101,8 @@ class LoopCall(Struct, frozen=True):
 
     name: str
     state: Any  # STATELESS for a loop without
-    state_type: Any
-    result_type: Any
+    state_type: Callable[[], Any]  # of the state, and …
+    result_type: Callable[[], Any]  # … of what it breaks with: asked for only where a value is written or read
     prune_every: int = 20
     keep: int = 0
 

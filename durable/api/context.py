@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Coroutine
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any, NoReturn, cast, overload
 from uuid import UUID
@@ -27,7 +28,7 @@ from durable.api.retry import Retry
 from durable.errors import InvalidCall, Kind, StepFailed, StepOnly
 from durable.usercode.durations import Duration, milliseconds, seconds
 from durable.usercode.own_result import check_own_result, user_frame
-from durable.usercode.signatures import loop_types, result_type
+from durable.usercode.signatures import break_type, result_type, state_type
 
 if TYPE_CHECKING:
     from logging import Logger, LoggerAdapter
@@ -313,8 +314,7 @@ class Context(Scoped["S"]):
         until a `rollback_checkpoint` passes them (R15).
         """
         checked_loop(name, body, prune_every, keep)
-        state_type, break_type = loop_types(body)
-        call = LoopCall(name, state, state_type, break_type, prune_every, keep)
+        call = LoopCall(name, state, partial(state_type, body), partial(break_type, body), prune_every, keep)
         return self._scope.loop(call, lambda scope, *given: body(self._inside(scope), *given))
 
     def rollback_checkpoint(self, name: str) -> None:

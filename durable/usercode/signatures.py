@@ -20,7 +20,9 @@ __all__ = [
     "checked_type",
     "default_of",
     "hints_of",
+    "break_type",
     "loop_types",
+    "state_type",
     "name_of",
     "parameter_types",
     "required_keyword",
@@ -46,10 +48,23 @@ def loop_types(body: Callable[..., Any]) -> tuple[Any, Any]:
 
     The state is the body's second parameter, or what it continues with: `-> Continue[State] | Break[Result]`.
     """
-    returned = result_type(body)
-    outcomes = get_args(returned) if get_origin(returned) in (Union, UnionType) else (returned,)
+    return state_type(body), break_type(body)
+
+
+def state_type(body: Callable[..., Any]) -> Any:
+    """Return the type of a loop's state."""
     state = _state_parameter(body)
-    return (_inside(outcomes, "Continue") if state is Any else state), _inside(outcomes, "Break")
+    return _inside(_outcomes(body), "Continue") if state is Any else state
+
+
+def break_type(body: Callable[..., Any]) -> Any:
+    """Return the type of what a loop breaks with."""
+    return _inside(_outcomes(body), "Break")
+
+
+def _outcomes(body: Callable[..., Any]) -> Sequence[Any]:
+    returned = result_type(body)
+    return get_args(returned) if get_origin(returned) in (Union, UnionType) else (returned,)
 
 
 def _state_parameter(body: Callable[..., Any]) -> Any:

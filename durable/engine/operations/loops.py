@@ -46,7 +46,7 @@ def loop(scope: CodeScope, call: LoopCall, run: Callable[..., Any]) -> Any:
         entry = recorded_loop(scope, leaf, path, LoopEntry)
         if entry is not None and is_over(scope, entry):
             pass_over(scope, entry)
-            return branch.value(entry, call.result_type, f"a result of loop '{path}'")
+            return branch.value(entry, call.result_type(), f"a result of loop '{path}'")
         iterations = Iterations(scope, leaf, call, entry or LoopEntry(path=path))
     return iterations.run(run)
 
@@ -79,6 +79,7 @@ class Iterations(Generic[E]):
         self._leaf: str = leaf
         self._path: str = entry.path
         self._call: LoopCall = call
+        self._state_type: Any = None if call.stateless else call.state_type()
         self._entry: E = entry
         self._order = entry.order or self._replay.history.next_order
         first = _started(entry) if entry.order else self._start(0, call.state)
@@ -110,7 +111,7 @@ class Iterations(Generic[E]):
             return self._scope.within(path, run)
         with self._branch.guard():
             stored = self._branch.fetched(start.kept) if start.kept else start.state
-            state = self._branch.read(stored, self._call.state_type, self._path, f"a state of loop '{self._path}'")
+            state = self._branch.read(stored, self._state_type, self._path, f"a state of loop '{self._path}'")
         return self._scope.within(path, lambda inner: run(inner, state))
 
     def _following(self, result: object) -> Any:
@@ -149,7 +150,7 @@ class Iterations(Generic[E]):
         """The state goes through storage at once: an iteration sees what a replay of it would see (D3)."""
         if self._call.stateless:
             return Start(number, self._branch.clock)
-        stored = codec.encode(state, self._call.state_type)
+        stored = codec.encode(state, self._state_type)
         return Start(number, self._branch.clock, self._replay.check(stored, f"the state of loop '{self._path}'"))
 
     def _prune(self) -> None:
@@ -170,12 +171,12 @@ class Iterations(Generic[E]):
         branch = self._branch
         if self._entry.settled:  # a rollback looked into it
             branch.passed(self._path, self._entry.ended)
-            return branch.value(self._entry, self._call.result_type, f"a result of loop '{self._path}'")
-        encoded = codec.encode(value, self._call.result_type)
+            return branch.value(self._entry, self._call.result_type(), f"a result of loop '{self._path}'")
+        encoded = codec.encode(value, self._call.result_type())
         stored = self._replay.check(encoded, f"what loop '{self._path}' breaks with")
         self._note(with_value(self._over(start, EntryStatus.COMPLETED), stored))
         branch.passed(self._path, branch.clock)
-        return branch.read(stored, self._call.result_type, self._path, f"a result of loop '{self._path}'")
+        return branch.read(stored, self._call.result_type(), self._path, f"a result of loop '{self._path}'")
 
     def _over(self, start: Start, status: EntryStatus) -> E:
         """Return the entry of the loop after its last iteration."""

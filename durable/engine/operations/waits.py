@@ -67,7 +67,7 @@ class Looks(Iterations[WaitEntry]):
     """The looks of one wait."""
 
     def __init__(self, scope: CodeScope, leaf: str, call: WaitCall, entry: WaitEntry) -> None:
-        every_look = LoopCall(call.name, STATELESS, None, call.annotation)
+        every_look = LoopCall(call.name, STATELESS, lambda: None, lambda: call.annotation)
         super().__init__(scope, leaf, every_look, entry)
         self._limit = call.limit
 

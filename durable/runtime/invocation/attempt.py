@@ -64,6 +64,9 @@ Outcome = Completed | Retrying | FailedForGood
 Result = Outcome | Unreadable
 
 
+FREE_CUTS = 20  # attempts that were cut short by their invocation: more often than that, no invocation has the time
+
+
 class AttemptTimeout(DurableError):
     """The error that an attempt which ran out of time is recorded with."""
 
@@ -147,7 +150,9 @@ class Attempt(Struct, frozen=True):
             AttemptTimeout(f"{self.what} ran longer than its {self.limit:.3g} seconds (attempt {self.number})")
         )
         state = b"" if running else self._state(document)
-        if self.cut:  # not its fault (S4): again, where it has all its time
+        if (
+            self.cut and self.number < self.retry.attempts + FREE_CUTS
+        ):  # not its fault: again, where it has all its time
             return Retrying(info, 0.0, state, running)
         if not self.retry.on_timeout:
             return FailedForGood("timeout", info, state, running)

@@ -24,14 +24,29 @@ class Settings(Struct, frozen=True):
     drift: Drift = "off"  # compare arguments with the recorded ones: off, warn or error (D6)
 
 
-class Budget:
-    """What is left of one invocation; `fullest` is what an invocation has when it is all for one execution."""
+class Remaining:
+    """The seconds that are left of an invocation, and how many there were when its message came."""
 
-    def __init__(self, settings: Settings, remaining: Callable[[], float], fullest: float) -> None:
+    def __init__(self, left: Callable[[], float]) -> None:
+        self._left = left
+        self.whole = left()
+
+    def __call__(self) -> float:
+        """Return the seconds that are left."""
+        return self._left()
+
+
+class Budget:
+    """What one invocation may still do. `fullest` is what an invocation has when it is all for one execution.
+
+    Time that is lost before a body (a slow claim, a long replay) is never the fault of its step.
+    """
+
+    def __init__(self, settings: Settings, remaining: Remaining, fullest: float) -> None:
         self._steps = settings.steps
         self._remaining = remaining
-        self._whole = remaining()
-        self._fresh = self._whole >= WHOLE * fullest
+        self._whole = remaining.whole
+        self._fresh = remaining.whole >= WHOLE * fullest
         self._most = max(0.0, fullest - RECORDING_MARGIN - GRACE)
         self._seconds = settings.seconds
         self.inline_wait = settings.inline_wait
@@ -48,18 +63,19 @@ class Budget:
         return self._seconds is not None and self._whole - self._remaining() >= self._seconds
 
     def allows(self, timeout: float | None, *, once: bool = False) -> bool:
-        """Whether a body may start here: only with the time that it may need, or would get in an invocation of its own.
+        """Return whether a body may start here: only with the time that it may need, or would get in another invocation.
 
-        `once`: it may not be repeated, so it gets nothing less than all of it. The first body of a fresh invocation may
-        always start, however long the replay took: it will have no more time elsewhere.
+        `once`: it may not be repeated, so it gets nothing less than all of it. Any other first body of a fresh invocation
+        starts with whatever is left: where every claim is slow, it would get no more elsewhere.
         """
-        if not self.done and self._fresh:
-            return True
-        return not (self.done and self.spent()) and self.usable() >= self._needed(timeout, WHOLE if once else ENOUGH)
+        usable = self.usable()
+        if not self.done and self._fresh and not once:
+            return usable > 0
+        return not (self.done and self.spent()) and usable >= self._needed(timeout, WHOLE if once else ENOUGH)
 
     def cuts(self, timeout: float | None) -> bool:
-        """Whether an attempt that starts now gets less time than it would elsewhere: it is not to blame when that is over."""
-        return self.usable() < self._needed(timeout, WHOLE) and not (self._fresh and not self.done)
+        """Return whether an attempt that starts now gets less time than it should: its timeout is then not its fault."""
+        return self.usable() < self._needed(timeout, WHOLE)
 
     def _needed(self, timeout: float | None, share: float) -> float:
         most = share * self._most

@@ -13,7 +13,7 @@ from durable.protocol.continuation import Delivery, continuation_of
 from durable.protocol.delivery import Action, Ruling, Verdict, rule
 from durable.protocol.head import AT_REST, Head
 from durable.runtime import followups
-from durable.runtime.invocation.budget import LEASE_MARGIN, Budget, Settings
+from durable.runtime.invocation.budget import LEASE_MARGIN, Budget, Remaining, Settings
 from durable.runtime.invocation.forward import Forward
 from durable.runtime.invocation.invocation import Claimed, Invocation
 from durable.runtime.invocation.rollback import Rollback
@@ -42,8 +42,10 @@ class Executor:
 
     def advance(self, delivery: Delivery, remaining: Callable[[], float]) -> Verdict:
         """What becomes of the message; a fault of the machinery returns it, and is never raised (D9, E6)."""
+        time = Remaining(remaining)
+        self._fullest = max(self._fullest, time.whole)
         try:
-            return self._deliver(delivery, remaining)
+            return self._deliver(delivery, time)
         except LeaseLost:
             self._notice("lease_lost", delivery)
             return self._look_again(delivery)
@@ -56,7 +58,7 @@ class Executor:
 
     # --- delivery --------------------------------------------------------------------------------------------------
 
-    def _deliver(self, delivery: Delivery, remaining: Callable[[], float]) -> Verdict:
+    def _deliver(self, delivery: Delivery, remaining: Remaining) -> Verdict:
         continuation = delivery.continuation
         if self._registry.find(continuation.workflow, continuation.version) is None:
             self._notice("unknown_workflow", delivery)
@@ -101,7 +103,7 @@ class Executor:
 
     # --- a claimed execution ---------------------------------------------------------------------------------------
 
-    def _advance(self, head: Head, phase: str, delivery: Delivery, remaining: Callable[[], float]) -> Verdict:
+    def _advance(self, head: Head, phase: str, delivery: Delivery, remaining: Remaining) -> Verdict:
         if head.terminal:  # terminated before the claim's answer
             return Verdict.DELETE
         workflow = self._registry.find(head.workflow, head.version)
@@ -109,7 +111,6 @@ class Executor:
             self._notice("unknown_workflow", delivery)
             return Verdict.RETURN
         lease = Lease(self._ports, self._segments, head)
-        self._fullest = max(self._fullest, remaining())
         claimed = Claimed(
             lease=lease,
             workflow=workflow,
