@@ -9,7 +9,7 @@ from durable import codec
 from durable.api.document import Document
 from durable.api.generics import Scoped
 from durable.api.log import ExecutionLog
-from durable.errors import InvalidCall, InvalidInput
+from durable.errors import CodecError, InvalidCall, InvalidInput
 from durable.usercode.signatures import hints_of, signature_of
 
 if TYPE_CHECKING:
@@ -90,7 +90,10 @@ class ActionFunction(_Callable["W", "P", "R"]):
             ) from None
 
     def arguments(self, plain: Mapping[str, object]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Positional and named arguments from plain JSON by name; raises InvalidInput that names the misfit (E10)."""
+        """Return positional and named arguments from JSON by name, parsed or as text (bytes).
+
+        Raises InvalidInput that names the misfit.
+        """
         import inspect  # only for what comes over HTTP
 
         signature = signature_of(self.run)
@@ -117,6 +120,8 @@ class ActionFunction(_Callable["W", "P", "R"]):
 def _fitted(name: str, plain: object, annotation: Any) -> Any:
     try:
         return codec.accept(plain, annotation)
+    except CodecError as error:
+        raise InvalidInput(str(error), f"$.{name}") from error
     except InvalidInput as error:
         path = f"$.{name}{error.path[1:]}"
         raise InvalidInput(str(error).replace(f"`{error.path}`", f"`{path}`"), path) from error

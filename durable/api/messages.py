@@ -157,11 +157,9 @@ class Message(_Bodied["T_co"]):
 
 def body_of(sent: Sent, annotation: Any, stored: bytes) -> Any:
     """Return a message's body as the type that the receiver asked for; raises InvalidInput and CodecError."""
-    value = codec.decode(stored)
-    if annotation is None:
-        return value
     try:
-        return fitted(value, annotation)
+        is_text, value = codec.read_by(stored, Any if annotation is None else annotation)
+        return value if is_text or annotation is None else fitted(value, annotation)
     except InvalidInput as error:
         raise InvalidInput(f"message '{sent.id}' on queue '{sent.queue}' does not fit: {error}", error.path) from error
 
@@ -169,10 +167,9 @@ def body_of(sent: Sent, annotation: Any, stored: bytes) -> Any:
 def fitted(value: Any, annotation: Any) -> Any:
     """The value as it is when it is of the type, else made from it where it is plain JSON; raises InvalidInput."""
     try:
-        codec.check(value, annotation)
+        return codec.check(value, annotation)
     except InvalidInput:
         return codec.accept(value, annotation)
-    return value
 
 
 def checked_message_id(message_id: object) -> str:

@@ -15,6 +15,7 @@ from durable.codec.fingerprints import fingerprint
 from durable.codec.fit import check
 from durable.codec.forms import NOTHING, TAGGED, decode, encode, settle
 from durable.codec.inputs import accept
+from durable.codec.outside import keep_text, read_by
 from durable.codec.typed import TYPED
 from durable.codec.view import plain
 
@@ -29,6 +30,8 @@ __all__ = [
     "decode",
     "encode",
     "fingerprint",
+    "keep_text",
     "plain",
+    "read_by",
     "settle",
 ]

@@ -117,6 +117,7 @@ _UNPACKERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "time": moments.unpack_time,
     "date": lambda node: date.fromisoformat(node["value"]),
     "timedelta": lambda node: timedelta(*node["value"]),
+    "text": lambda node: node["value"],  # plain JSON: what looks like a tag in it is none
     "enum": _member,
     "object": _object,
 }

@@ -20,6 +20,7 @@ from durable.functions.http import problems, views
 from durable.functions.http.requests import (
     Cancellation,
     Nothing,
+    arguments_of,
     body_of,
     execution_id_of,
     json_of,
@@ -70,7 +71,7 @@ def history(execution_id: str) -> Response[str]:
 @app.post("/executions/<execution_id>/actions/<action>")
 def act(execution_id: str, action: str) -> Response[str]:
     """Call an action of its workflow: the body is an object of the arguments by name."""
-    arguments = body_of(app.current_event, dict[str, Any])
+    arguments = arguments_of(app.current_event)
     result = _execution(execution_id).action_named(action, arguments)
     codec.encode(result)  # what can't be stored can't be shown: a fault of the action's, and in the log
     return _json(HTTPStatus.OK, {"result": codec.plain(result)})

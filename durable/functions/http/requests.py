@@ -74,9 +74,15 @@ def version_of(request: APIGatewayProxyEventV2) -> int | None:
     return int(text)
 
 
-def json_of(request: APIGatewayProxyEventV2) -> Any:
-    """The body as plain JSON; None where there is none."""
-    return body_of(request, Any) if text_of(request).strip() else None
+def json_of(request: APIGatewayProxyEventV2) -> msgspec.Raw:
+    """Return the body as JSON text: its numbers are read when their types are known; null where there is none."""
+    body_of(request, Any)  # which says where it is no JSON
+    return msgspec.Raw(text_of(request).strip() or b"null")
+
+
+def arguments_of(request: APIGatewayProxyEventV2) -> dict[str, bytes]:
+    """Return the body, which is an object, as JSON text by name."""
+    return {name: bytes(raw) for name, raw in body_of(request, dict[str, msgspec.Raw]).items()}
 
 
 def message_id_of(request: APIGatewayProxyEventV2) -> str:

@@ -56,7 +56,7 @@ class Client:
         `[0-9a-zA-Z_.:-]`. Raises InvalidInput that names the field, InvalidName, AlreadyStarted when the id was started
         with something else.
         """
-        given = input_for(workflow, input, checked_input)
+        given = input_for(workflow, input, codec.check)
         return self._start(workflow, given, checked_id(self._ports.nonces() if execution_id is None else execution_id))
 
     def start_named(
@@ -67,7 +67,10 @@ class Client:
         Raises WorkflowNotFound besides what `start` raises.
         """
         workflow = self._registry.newest(name, version)
-        given = input_for(workflow, NO_INPUT if data is None else data, codec.accept)
+        try:
+            given = input_for(workflow, NO_INPUT if data is None else data, codec.accept)
+        except CodecError as error:
+            raise InvalidInput(f"workflow '{name}' can't be started with JSON: {error}", error.path) from error
         return self._start(workflow, given, checked_id(execution_id))
 
     @overload
@@ -156,7 +159,7 @@ def input_for(workflow: Workflow[Any, Any, Any], given: Any, fit: Callable[[Any,
     if given is not NO_INPUT:
         return fit(given, workflow.input_type)
     if workflow.default is not NO_INPUT:
-        return workflow.default  # the author's word: `order: Order = None` is one
+        return _default(workflow)
     try:
         return fit(None, workflow.input_type)
     except InvalidInput as error:
@@ -166,10 +169,12 @@ def input_for(workflow: Workflow[Any, Any, Any], given: Any, fit: Callable[[Any,
         ) from error
 
 
-def checked_input(given: Any, annotation: Any) -> Any:
-    """The input, which must be of the annotation; raises InvalidInput."""
-    codec.check(given, annotation)
-    return given
+def _default(workflow: Workflow[Any, Any, Any]) -> Any:
+    """The default as its annotation has it; what does not fit that is the author's word: `order: Order = None`."""
+    try:
+        return codec.check(workflow.default, workflow.input_type)
+    except InvalidInput:
+        return workflow.default
 
 
 def checked_id(execution_id: object) -> str:

@@ -54,17 +54,20 @@ def send(ports: Ports, head: Head, name: str, body: bytes, message_id: str, *, o
 
 
 def encoded(ports: Ports, body: object, annotation: object, name: str) -> bytes:
-    """A message's body for storage; raises InvalidInput that names the field when it does not fit a declared queue."""
+    """A message's body for storage; raises InvalidInput that names the field when it does not fit a declared queue.
+
+    JSON text from outside, as a msgspec.Raw, is read by the workflow's type when it is taken.
+    """
     try:
         if annotation is not None:
-            codec.check(body, annotation)
+            body = codec.check(body, annotation)
     except InvalidInput as error:
         raise InvalidInput(f"the message to queue '{name}' does not fit: {error}", error.path) from error
     try:
-        stored = ports.values.checked(codec.encode(body), "it")
+        stored = codec.keep_text(bytes(body)) if isinstance(body, msgspec.Raw) else codec.encode(body)
+        return ports.values.checked(stored, "it")
     except CodecError as error:
         raise InvalidInput(f"the message to queue '{name}' can't be stored: {error}", error.path) from error
-    return stored
 
 
 def response_to(ports: Ports, head: Head, message_id: str, until: int) -> bytes:
