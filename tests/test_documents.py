@@ -190,3 +190,23 @@ def test_every_alarm_and_every_metric_is_documented() -> None:
     assert [name for name in alarms if f"### {name}\n" not in text] == []
     shown = re.findall(r"MetricName=(\w+)", (ROOT / "infra" / "dashboard.yaml").read_text())
     assert [name for name in shown if f"`{name}`" not in text] == []
+
+
+QUESTIONS = (
+    "decided what replay does",
+    "happens to a delivered message",
+    "is written to the table",
+    "are the head's attributes",
+    "is a body run and timed",
+    "it found what is rolled back",
+    "do I add an operation",
+    "do I add an AWS call",
+)
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_newcomer_s_question_is_answered_with_a_file(question: str) -> None:
+    (row,) = [line for line in (ROOT / "CONTRIBUTING.md").read_text().splitlines() if f"{question}" in line]
+    files = [target for target in LINK.findall(row) if target.endswith(".py")]
+    assert files
+    assert [file for file in files if not (ROOT / file).is_file()] == []

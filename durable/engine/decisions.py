@@ -21,7 +21,7 @@ A sleep:
     | completed   |                                 | REPLAY                                    | D2      |
 
 An entry of another kind at the path, a new operation before a recorded one, and a recorded one that the code does not
-reach are divergences of the history for every operation (D6): `Replay.visit` and `Replay.finish`.
+reach are divergences of the history for every operation (D6): `Branch.visit`, and the end of an iteration and of the code.
 
 "Passed before": something was recorded after the sleep, so it was over once; a clock that runs behind can't
 bring it back.

@@ -110,6 +110,7 @@ class Replay:
 
     def close(self) -> bool:
         """Take the user's code down. Return whether it swallowed that: a bare `except` around a durable operation."""
+        self.occupied = ""
         return self._branch.close()
 
     # --- asked by operations ---------------------------------------------------------------------------------------

@@ -164,3 +164,17 @@ def test_a_replay_that_collects_rollbacks_passes_what_may_pass_unrecorded_and_st
         running.close()
         found.append([undoable.call.path for undoable in running.undoables])
     assert found == [["charge", "ship"], ["charge"]]
+
+
+@pytest.mark.rule("D12")
+def test_what_finally_blocks_log_at_a_suspension_is_not_written(caplog: pytest.LogCaptureFixture) -> None:
+    def tidy(ctx: Context) -> None:
+        try:
+            ctx.step("charge", charge, 1)
+        finally:
+            ctx.log.warning("leaving")
+
+    running = replay(tidy)
+    assert isinstance(running.advance(10), Ready)
+    running.close()
+    assert caplog.records == []
