@@ -15,16 +15,14 @@ from typing import NoReturn
 import durable
 from infra.demo.audit import audit
 from infra.demo.deployment import Deployment, environment
-from infra.demo.ended import Ended
 from infra.demo.kills import Point, plan
 from infra.demo.ledger import Books, Ledger
+from infra.demo.output import figures, kill_checks, say, verdicts
 from infra.demo.processes import Processes, ProcessFailed
 from infra.demo.progress import progress
-from infra.demo.report import figures, kill_checks, verdicts
+from infra.demo.results import Ended, timeline, title
 from infra.demo.scenario import Scenario
-from infra.demo.screen import say
 from infra.demo.supervisor import Transfers, Workers, see_through
-from infra.demo.timeline import timeline, title
 
 LEDGER = "ledger.sqlite"
 

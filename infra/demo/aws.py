@@ -15,7 +15,7 @@ from typing import Any
 
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 
-from infra.demo.reports import Reports
+from infra.demo.processes import Reports
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Any]
 Connection = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]

@@ -24,7 +24,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from infra.demo.behaviour import Operation, misbehaviour, operation, refusal
 from infra.demo.ledger import Ledger
-from infra.demo.reports import Reports
+from infra.demo.processes import Reports
 from infra.demo.scenario import Fault, How, Scenario, cents
 
 HANG = 1.3  # seconds: more than the transfers' client waits

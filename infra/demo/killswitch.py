@@ -20,7 +20,7 @@ from botocore import handlers
 
 from infra.demo.behaviour import FORWARD, operation
 from infra.demo.kills import Kind, Moment, Point, sends
-from infra.demo.reports import Reports
+from infra.demo.processes import Reports
 
 
 class KillSwitch(urllib.request.BaseHandler):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -102,3 +103,32 @@ class Processes:
                 kind, value = json.loads(line)
                 self._reports.put(Report(name, kind, value))
         self._reports.put(Report(name, "ended", process.returncode))
+
+
+class Reports:
+    """The sending end of a process's reports: a line of JSON each. What was sent before a SIGKILL arrives."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    @classmethod
+    def open(cls) -> Self:
+        """Keep stdout for reports, send what is printed to stderr, and end when the one that listens does."""
+        reports = cls(os.dup(sys.stdout.fileno()))
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+        Thread(target=_end_with_parent, daemon=True).start()
+        return reports
+
+    def ready(self, url: str = "") -> None:
+        self.send("ready", url)
+
+    def send(self, kind: str, value: Any = None) -> None:
+        os.write(self._descriptor, json.dumps([kind, value]).encode() + b"\n")
+
+
+def _end_with_parent() -> None:
+    while os.read(
+        sys.stdin.fileno(), 64
+    ):  # nothing is ever sent; the end comes when the parent's end of the pipe closes
+        pass
+    os._exit(0)

@@ -13,7 +13,7 @@ from durable.testing.aws.feed import StreamFeed
 from durable.testing.sources.schedule import Schedule
 from durable.testing.sources.stream import StreamReader
 from infra.demo.deployment import Deployment, Lambda
-from infra.demo.reports import Reports
+from infra.demo.processes import Reports
 
 PAUSE = 0.4  # seconds between two looks at the stream
 SWEEP = timedelta(seconds=5)  # not the template's five minutes

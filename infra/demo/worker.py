@@ -15,7 +15,7 @@ from durable.testing.sources.queue import QueuePoller
 from infra.demo.deployment import Deployment, Lambda
 from infra.demo.kills import plan
 from infra.demo.killswitch import KillSwitch
-from infra.demo.reports import Reports
+from infra.demo.processes import Reports
 from infra.demo.scenario import Scenario
 
 FUNCTIONS = ("Worker", "Start", "DeadLetters")

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from infra.demo.kills import Kind, Moment, Point
 from infra.demo.killswitch import KillSwitch
-from infra.demo.reports import Reports
+from infra.demo.processes import Reports
 
 kind, transfer, call, moment = sys.argv[2:6]
 switch = KillSwitch([Point(Kind(kind), transfer, call, Moment(moment))], Path(sys.argv[1]), Reports(1))

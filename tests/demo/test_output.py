@@ -4,13 +4,12 @@ from datetime import UTC, datetime, timedelta
 
 from durable import ErrorInfo, HistoryEntry
 from infra.demo.audit import Check, Outcome
-from infra.demo.ended import Ended
 from infra.demo.kills import Kind, Moment, Point
+from infra.demo.output import verdicts
 from infra.demo.progress import Tally
-from infra.demo.report import verdicts
+from infra.demo.results import Ended, moments, title
 from infra.demo.scenario import Transfer
 from infra.demo.supervisor import Death
-from infra.demo.timeline import moments, title
 from tests.demo.conftest import OPEN, OTHER, scenario
 
 START = datetime(2030, 1, 1, tzinfo=UTC)

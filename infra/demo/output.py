@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from rich.console import Console
+from rich.text import Text
+
 from infra.demo.audit import Check
-from infra.demo.ended import Ended
 from infra.demo.kills import Kind, Point
 from infra.demo.ledger import Books
+from infra.demo.results import Ended
 from infra.demo.supervisor import Workers
 
 MOST_FAULTS = 10  # of one check that are printed
@@ -51,3 +54,14 @@ def _verdict(check: Check) -> list[str]:
     more = [f"... and {len(check.faults) - MOST_FAULTS} more"] if len(check.faults) > MOST_FAULTS else []
     faults = [*check.faults[:MOST_FAULTS], *more]
     return [f"FAILED  {check.claim}", *("        " + fault.replace("\n", "\n        ") for fault in faults)]
+
+
+STYLES = {"ok": "green", "FAILED": "bold red", "SIGKILL": "yellow"}  # of lines that begin so, seconds aside
+
+
+def say(*lines: str) -> None:
+    """Print lines: coloured on a terminal, as they are elsewhere."""
+    console = Console()
+    for line in lines:
+        style = next((style for word, style in STYLES.items() if line.startswith(word) or f"s   {word}" in line), "")
+        console.print(Text(line, style), soft_wrap=True)
