@@ -1,4 +1,4 @@
-"""boto3 clients, each made when it is first used: making one is the slow part of a cold start."""
+"""Make boto3 clients, each when it is first used: making one is the slow part of a cold start."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ if TYPE_CHECKING:
 
 
 class Clients:
-    """The clients of one session, by default of boto3's own: what the first has loaded, the second need not."""
+    """The clients of one boto3 session, which loads what they share once."""
 
     def __init__(self, session: boto3.Session | None = None, *, region: str | None = None) -> None:
         self._make = boto3.client if session is None else session.client
         self._region = region
 
     def dynamodb(self) -> DynamoDBClient:
-        """DynamoDB's."""
+        """Return the client of DynamoDB."""
         return self._dynamodb
 
     def sqs(self) -> SQSClient:
-        """SQS's."""
+        """Return the client of SQS."""
         return self._sqs
 
     def events(self) -> EventBridgeClient:
-        """EventBridge's."""
+        """Return the client of EventBridge."""
         return self._events
 
     def scheduler(self) -> EventBridgeSchedulerClient:
-        """EventBridge Scheduler's."""
+        """Return the client of EventBridge Scheduler."""
         return self._scheduler
 
     def s3(self) -> S3Client:
-        """S3's."""
+        """Return the client of S3."""
         return self._s3
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Where botocore's errors end: what the client could not do becomes a StoreError that says what, and what to do."""
+"""Turn botocore's errors into StoreError, which says what could not be done and what to do about it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from durable.errors import StoreError
 T = TypeVar("T")
 
 # Throttling, server errors and the network are retried by botocore, with jitter and a budget that ends retry storms.
-# A call answers within milliseconds; a connection that died while Lambda had the process frozen is noticed soon.
+# A call answers within milliseconds; a connection that died while Lambda had the process frozen is found soon.
 PATIENCE = Config(
     retries={"mode": "standard", "total_max_attempts": 4},
     connect_timeout=2,
@@ -40,7 +40,7 @@ class ItemTooLarge(StoreError):
 
 @contextmanager
 def boundary(doing: str) -> Iterator[None]:
-    """What botocore raises within leaves as a StoreError: 'could not <doing>: …'."""
+    """Raise what botocore raises in this block as StoreError: 'could not <doing>: …'."""
     try:
         yield
     except ClientError as error:
@@ -50,7 +50,7 @@ def boundary(doing: str) -> Iterator[None]:
 
 
 def past_conflicts(send: Callable[[], T], sleep: Callable[[float], None] = time.sleep) -> T:
-    """The answer, tried again while another transaction is on the same item: no mode of botocore's retries that."""
+    """Return the answer of a call, repeated while another transaction holds the same item: botocore never retries that."""
     for attempt in range(1, CONFLICT_ATTEMPTS):
         try:
             return send()
@@ -62,7 +62,7 @@ def past_conflicts(send: Callable[[], T], sleep: Callable[[float], None] = time.
 
 
 def is_conflict(error: ClientError) -> bool:
-    """Whether nothing was wrong with a write but its moment."""
+    """Return whether a write failed only because another one was under way."""
     if code(error) == "TransactionCanceledException":
         return bool(reasons(error) & {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}) and (
             "ConditionalCheckFailed" not in reasons(error)
@@ -71,12 +71,12 @@ def is_conflict(error: ClientError) -> bool:
 
 
 def code(error: ClientError) -> str:
-    """The error's code, without the prefix that SQS has kept from its XML days."""
+    """Return the error's code, without the prefix that SQS still puts before it."""
     return str(error.response.get("Error", {}).get("Code", "")).rpartition(".")[2]
 
 
 def refusal(error: ClientError) -> Mapping[str, Any] | None:
-    """The item on which a condition did not hold, empty if there is none; None for any other error."""
+    """Return the item whose condition did not hold, empty if there is none; None for any other error."""
     response: Mapping[str, Any] = error.response
     if code(error) == "ConditionalCheckFailedException":
         return dict(response.get("Item", {}))
@@ -87,7 +87,7 @@ def refusal(error: ClientError) -> Mapping[str, Any] | None:
 
 
 def reasons(error: ClientError) -> frozenset[str]:
-    """Why a transaction was cancelled."""
+    """Return the reasons why a transaction was cancelled."""
     return frozenset(reason.get("Code", "None") for reason in error.response.get("CancellationReasons", []))
 
 

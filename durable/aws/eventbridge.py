@@ -1,7 +1,7 @@
 """Events on an EventBridge bus: continuations, where that is the transport, and what users publish.
 
-A rule takes the continuations from the bus to the same queue as ever, so that holding and dead letters stay what they are.
-EventBridge answers 200 for entries that it did not take: each entry's outcome is looked at.
+A rule moves the continuations from the bus to the same queue, so that holding and dead letters work as without a bus.
+EventBridge answers 200 for entries that it did not accept: the outcome of each entry is checked.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class EventBridgeQueue:
         self._sleep = sleep
 
     def send(self, continuation: Continuation, delay: float = 0) -> None:
-        """Publish it; with a delay, which a bus can't keep, put it into the queue directly."""
+        """Publish a continuation; one with a delay, which a bus can't hold back, goes to the queue directly."""
         if delay > 0:
             self._queue.send(continuation, delay)
             return
@@ -60,7 +60,7 @@ class EventBridgeQueue:
         )
 
     def forget(self, continuation: Continuation) -> None:
-        """Take back what was sent to come much later."""
+        """Delete what was scheduled for much later."""
         self._queue.forget(continuation)
 
     def hold(self, receipt: str, seconds: float) -> None:
@@ -68,7 +68,7 @@ class EventBridgeQueue:
         self._queue.hold(receipt, seconds)
 
     def reject(self, body: str, reason: str) -> None:
-        """Put a message that no code can handle where a person finds it, with the reason."""
+        """Send a message that no code can handle to the rejected queue, with the reason."""
         self._queue.reject(body, reason)
 
 
@@ -104,7 +104,7 @@ def put(
     entry: PutEventsRequestEntryTypeDef,
     sleep: Callable[[float], None],
 ) -> None:
-    """Put one entry; once more if it failed for a reason that passes. Raises StoreError with EventBridge's own reason."""
+    """Put one entry, and once more after a transient failure. Raises StoreError with EventBridge's own reason."""
     code = message = ""
     for pause in (PAUSE, 0):
         with boundary(doing):

@@ -1,7 +1,7 @@
 """Structured logs, one JSON object a line: Powertools' Logger is the logger `durable` of the standard library.
 
-Every logger of this library is below it (`durable.workflow` for ctx.log), so their lines pass its formatter once, with
-the invocation's keys; their own keys come as `extra` and are gone with the line. User code logs as it likes.
+Every logger of this library is its child (`durable.workflow` for ctx.log), so each line is formatted once, with the keys of
+the invocation. Keys of one line are passed as `extra` and never leak into the next. User code may log in any way.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ else:
 
 
 class StandardOutput(Handler):
-    """Writes to what standard output is at the moment, not to what it was when the process began."""
+    """A stream that writes to the current standard output, not to the one of the start of the process."""
 
     def __init__(self) -> None:
         super().__init__(sys.stdout)
 
     @property
     def stream(self) -> Any:
-        """Standard output."""
+        """Return standard output."""
         return sys.stdout
 
     @stream.setter
@@ -38,7 +38,7 @@ class StandardOutput(Handler):
 
 
 def service_logger(service: str) -> Logger:
-    """The logger of this process; its lines say that they are of this service."""
+    """Return the logger of this process, whose lines carry the name of the service."""
     logger = process_logger()
     logger.append_keys(service=service)
     return logger
@@ -46,5 +46,5 @@ def service_logger(service: str) -> Logger:
 
 @cache
 def process_logger() -> Logger:
-    """The logger of this process: a warm one has it already."""
+    """Return the logger of this process; a warm process has it already."""
     return Logger(service=NAME, logger_handler=StandardOutput(), utc=True, use_rfc3339=True)

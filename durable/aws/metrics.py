@@ -1,4 +1,4 @@
-"""Metrics, in CloudWatch's embedded format: lines of the log, so that they cost no call.
+"""Metrics in CloudWatch's embedded format: lines of the log, so that they cost no call.
 
 The runtime tells each thing once, after it was recorded, so that a replay counts nothing again.
 """
@@ -38,7 +38,7 @@ class MetricsObserver:
         self._counted: dict[str, AmazonCloudWatchEMFProvider] = {}
 
     def flush(self) -> None:
-        """Write what was counted since the last time, a line for each workflow; nothing if there was nothing."""
+        """Write what was counted since the last flush, a line for each workflow, if there is anything."""
         counted, self._counted = self._counted, {}
         for metrics in counted.values():
             if metrics.metric_set:  # empty when its hundred values were written on the way

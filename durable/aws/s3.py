@@ -26,7 +26,7 @@ class S3Blobs:
             self._client().put_object(Bucket=self._bucket, Key=key, Body=value)
 
     def get(self, key: str) -> bytes:
-        """The object's bytes."""
+        """Return the bytes of an object."""
         with boundary(f"read '{key}' from the payload bucket"):
             return self._client().get_object(Bucket=self._bucket, Key=key)["Body"].read()
 

@@ -1,7 +1,7 @@
-"""Long waits by EventBridge Scheduler: a one-shot schedule brings the continuation when the time has nearly come.
+"""Long waits by EventBridge Scheduler: a one-shot schedule sends the continuation shortly before its time.
 
 The scheduler fires at some moment of its minute and can't delay what it sends. So the message comes up to two minutes early,
-and is held for the rest, as every early one is (protocol rule 3).
+and is held for the rest of the time, as every early one is (protocol rule 3).
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class ScheduledQueue:
                     raise
 
     def forget(self, continuation: Continuation) -> None:
-        """Take back what was sent to come in more than 15 minutes; nothing happens if it has come, or never was."""
+        """Delete the schedule of a continuation that was to come in more than 15 minutes, if it is still there."""
         with boundary(f"delete the schedule of execution '{continuation.execution}'"):
             try:
                 self._client().delete_schedule(GroupName=self._schedules.group, Name=name_of(continuation))
@@ -84,7 +84,7 @@ class ScheduledQueue:
         self._queue.hold(receipt, seconds)
 
     def reject(self, body: str, reason: str) -> None:
-        """Put a message that no code can handle where a person finds it, with the reason."""
+        """Send a message that no code can handle to the rejected queue, with the reason."""
         self._queue.reject(body, reason)
 
     def _target(self, continuation: Continuation) -> TargetTypeDef:
@@ -100,5 +100,5 @@ class ScheduledQueue:
 
 
 def at(moment: int) -> str:
-    """The schedule's expression; the scheduler knows no fractions of a second, and never fires earlier than it says."""
+    """Return the expression of a schedule, rounded up to whole seconds: the scheduler knows no fractions."""
     return f"at({datetime.fromtimestamp(min(moment, LAST) // 1000, UTC):%Y-%m-%dT%H:%M:%S})"

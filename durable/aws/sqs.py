@@ -45,7 +45,7 @@ class SqsQueue:
             )
 
     def forget(self, continuation: Continuation) -> None:
-        """Nothing: a message can't be taken back, and comes soon enough to find that its execution has moved on."""
+        """Do nothing: a message can't be taken back. It will come, find that its execution has moved on, and be deleted."""
 
     def hold(self, receipt: str, seconds: float) -> None:
         """Keep a delivered message invisible for that long; it is then delivered again."""
@@ -60,11 +60,11 @@ class SqsQueue:
             except ClientError as error:
                 if code(error) not in GONE:
                     raise
-                # Deleted, or visible again: it is not ours to hold, and if it still exists it comes back by itself.
+                # Deleted, or visible again: if it still exists, it comes back by itself.
                 logger.info("a message could not be held", extra={"reason": str(error)})
 
     def reject(self, body: str, reason: str) -> None:
-        """Put a message that no code can handle where a person finds it, with the reason."""
+        """Send a message that no code can handle to the rejected queue, with the reason."""
         told = sendable(reason)[:MAX_REASON] or "no reason was given"
         kept = cut(sendable(body) or "(empty)", MAX_BYTES - ATTRIBUTE_BYTES - len(told.encode()))
         with boundary("reject a message"):
@@ -75,32 +75,32 @@ class SqsQueue:
             )
 
     def _url_of(self, queue: str) -> str:
-        """Dead letters are held in their own queue, which is beside the other: same account, same Region."""
+        """Return the URL of a queue by its name: it is in the same account and Region as the other."""
         return f"{self._queue_url.rpartition('/')[0]}/{queue}" if queue else self._queue_url
 
 
 def receipt_of(queue_arn: str, handle: str) -> str:
-    """A receipt that says which queue gave it."""
+    """Return a receipt that names the queue that gave it."""
     return f"{queue_arn.rpartition(':')[2]} {handle}"
 
 
 def split(receipt: str) -> tuple[str, str]:
-    """The queue's name, empty for the queue of continuations, and SQS's own handle."""
+    """Return the queue's name, empty for the queue of continuations, and SQS's own receipt handle."""
     queue, _, handle = receipt.rpartition(" ")
     return queue, handle
 
 
 def whole_seconds(seconds: float, most: int) -> int:
-    """Rounded up, so that nothing comes early by less than a second, and within what SQS takes."""
+    """Return the seconds rounded up, so that nothing comes too early, and within what SQS accepts."""
     return min(max(math.ceil(seconds), 0), most)
 
 
 def sendable(text: str) -> str:
-    """The text with the characters replaced that SQS refuses: those that are not of XML 1.0."""
+    """Return the text with the characters replaced that SQS refuses: those that XML 1.0 does not have."""
     return re.sub(UNSENDABLE, "\ufffd", text)
 
 
 def cut(text: str, size: int) -> str:
-    """As much of the text as fits into `size` bytes of UTF-8."""
+    """Return as much of the text as fits into `size` bytes of UTF-8."""
     encoded = text.encode()
     return text if len(encoded) <= size else encoded[:size].decode(errors="ignore")

@@ -10,14 +10,14 @@ from collections.abc import Callable
 from typing import NoReturn
 
 STATUS = 70  # EX_SOFTWARE; Lambda reports Runtime.ExitError and starts another process
-SIZE = 9  # bytes: 72 bits, written in 12 characters, for they ride on every head
+SIZE = 9  # bytes: 72 bits, written in 12 characters; short, for they are stored on every head
 
 
 class SystemClock:
     """Implements `durable.runtime.ports.Clock`."""
 
     def now(self) -> int:
-        """Milliseconds since the epoch."""
+        """Return the time in milliseconds since the epoch."""
         return time.time_ns() // 1_000_000
 
     def sleep(self, seconds: float) -> None:
@@ -29,12 +29,12 @@ class RandomNonces:
     """Implements `durable.runtime.ports.Nonces`."""
 
     def __call__(self) -> str:
-        """A short string that was never returned before."""
+        """Return a short string that was never returned before."""
         return urlsafe_b64encode(os.urandom(SIZE)).decode()
 
 
 class LambdaProcess:
-    """Implements `durable.runtime.ports.Process`. `before` is the last thing that is done: metrics are flushed."""
+    """Implements `durable.runtime.ports.Process`. `before` is called last: it flushes metrics."""
 
     def __init__(self, before: Callable[[], None] | None = None) -> None:
         self._before = before

@@ -1,4 +1,4 @@
-"""Binds the ports to AWS."""
+"""Bind the ports to AWS."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def adapters(configuration: Configuration, environment: Mapping[str, str], time:
 
 
 def _queue(configuration: Configuration, clients: Clients, time: Clock) -> Queue:
-    """The queue, behind what brings continuations to it at once, and behind what brings them much later."""
+    """Return the queue, behind the bus if that is the transport, and behind the scheduler for long waits."""
     queue: Queue = SqsQueue(configuration.queue_url, clients.sqs, configuration.rejected_url)
     if configuration.transport is Transport.EVENTBRIDGE:
         queue = EventBridgeQueue(queue, configuration.bus, clients.events, time.sleep)
@@ -38,5 +38,5 @@ def _queue(configuration: Configuration, clients: Clients, time: Clock) -> Queue
 
 @cache
 def _clients(region: str | None, endpoint: str | None) -> Clients:
-    """Made once in a process for each place that they call, however many applications are built in it."""
+    """Return the clients of this process for a Region and endpoint; however many applications are built, they are made once."""
     return Clients(region=region)  # boto3 reads the endpoint itself

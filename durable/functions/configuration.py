@@ -1,4 +1,4 @@
-"""What the deployed functions find in their environment."""
+"""The configuration of the deployed functions, read from their environment."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Configuration:
 
     @classmethod
     def read(cls, environment: Mapping[str, str]) -> Self:
-        """Raises ConfigurationError that names everything that is missing or wrong, at once."""
+        """Read and check the environment; raises ConfigurationError that names everything that is missing or wrong."""
         reading = _Reading(environment)
         table, queue_url, rejected_url = map(reading.required, REQUIRED)
         settings = Settings(
@@ -83,7 +83,7 @@ class Configuration:
 
 
 class _Reading:
-    """Reads variables, and notes what is wrong with any of them."""
+    """Reads variables, and collects what is wrong with any of them."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
@@ -107,7 +107,7 @@ class _Reading:
             return default
 
     def together(self, names: Mapping[str, str]) -> tuple[str, ...]:
-        """The values of variables that are set together or not at all: then empty."""
+        """Return the values of variables that are set together; empty when none is set."""
         values = tuple(self._environment.get(name, "") for name in names)
         if all(values) or not any(values):
             return values if all(values) else ()
@@ -128,7 +128,7 @@ class _Reading:
 
 
 def _schedules(values: tuple[str, ...], rejected_url: str) -> Schedules | None:
-    """The rejected messages' queue is beside the other: same account, same Region."""
+    """Return the settings of schedules; the queue of rejected messages is in the same account and Region as the other."""
     if not values:
         return None
     group, role, queue = values

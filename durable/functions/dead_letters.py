@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @entry
 def handler(application: Application, event: Any, context: LambdaContext) -> Answer:
-    """Bury the dead letters of a batch; the queue has no dead letters of its own, so what fails comes back."""
+    """Handle the dead letters of a batch; the queue has no dead letters of its own, so what fails comes back."""
     received = application.clock.now()
 
     def bury(record: Record) -> bool:

@@ -1,4 +1,4 @@
-"""What every function does around its work: the log carries the invocation, and what was counted is written at its end."""
+"""What every function does around its work: log lines carry the invocation's keys, and metrics are written at its end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def entry(serve: Callable[[Application, Any, LambdaContext], T]) -> Callable[[Any, LambdaContext], T]:
-    """A Lambda handler of a function that takes the application too."""
+    """Return a Lambda handler for a function that takes the application as its first argument."""
 
     @process_logger().inject_lambda_context
     @wraps(serve)

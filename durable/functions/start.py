@@ -1,4 +1,4 @@
-"""Starts, from the start queue or by an event of EventBridge. What comes twice is one execution: it has the same id."""
+"""Start executions, from the start queue or from EventBridge events. A repeated request has the same id, and is one execution."""
 
 from __future__ import annotations
 

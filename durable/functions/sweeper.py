@@ -1,4 +1,4 @@
-"""Every five minutes: brings back what was lost, and deletes what has expired."""
+"""Every five minutes: send continuations that were lost, and delete executions that have expired."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ if TYPE_CHECKING:
 
 @entry
 def handler(application: Application, event: Any, context: LambdaContext) -> dict[str, int]:
-    """How many executions were brought back or deleted."""
+    """Return how many executions were sent a continuation or deleted."""
     return {"swept": application.sweeper.sweep(Deadline(context).left)}

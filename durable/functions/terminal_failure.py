@@ -1,4 +1,4 @@
-"""The table's stream tells that an execution is failing or cancelling: it is sent for. Or that its rollback has failed."""
+"""Act on the table's stream: send the continuation that rolls an execution back, or the event that a rollback has failed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @entry
 def handler(application: Application, event: Any, context: LambdaContext) -> Answer:
-    """Send the continuation that rolls back, or the event, for each record that the stream's filter let through."""
+    """Send the continuation or the event for each record that the stream's filter let through."""
 
     def relay(record: Record) -> bool:
         change = parsing.change(record)

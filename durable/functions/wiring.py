@@ -1,4 +1,4 @@
-"""Builds the application of a process. The only reader of the environment, which it reads when the first event is there."""
+"""Build the application of a process. This is the only reader of the environment, at the first event."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _process = _Installed()
 
 
 def application() -> Application:
-    """The application of this process, built when it is first asked for."""
+    """Return the application of this process, built when it is first asked for."""
     if _process.application is None:
         _process.application = build(os.environ)
     return _process.application
 
 
 def install(application: Application | None) -> None:
-    """Make this the application of the process; None forgets it, and the next use builds it anew: the process is cold."""
+    """Make this the application of the process. None: the next use builds it anew, as in a cold process."""
     _process.application = application
 
 
@@ -48,7 +48,7 @@ def build(
     observer: Observer | None = None,
     adapters: Adapters | None = None,
 ) -> Application:
-    """An application for this environment; by default with the workflows that DURABLE_WORKFLOWS names, and the real time.
+    """Return an application for this environment, by default with the workflows that DURABLE_WORKFLOWS names and the real time.
 
     Raises ConfigurationError that names all that the environment lacks, and DuplicateWorkflow.
     """

@@ -1,4 +1,4 @@
-"""Continuations from the queue: each brings its execution a step further."""
+"""Handle continuations from the queue: each moves its execution on."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 
 @entry
 def handler(application: Application, event: Any, context: LambdaContext) -> Answer:
-    """Advance the executions of a batch; what is held or failed comes back, alone."""
+    """Advance the executions of a batch; only the messages that are held or failed come back."""
     received, deadline = application.clock.now(), Deadline(context)
 
     def advance(record: Record) -> bool:
         delivery = parsing.delivery(record, received)
-        if deadline.is_near():  # a step that starts now might lack the time that it needs: back at once, to another
+        if (
+            deadline.is_near()
+        ):  # a step that starts now might lack the time that it needs: give the message back, for another invocation
             application.queue.hold(delivery.receipt, 0)
             return False
         return application.executor.advance(delivery, deadline.left) is Verdict.DELETE

@@ -1,7 +1,7 @@
-"""A batch of an event source, and the exact answer that Lambda wants: what is named in it comes back, the rest is done.
+"""Handle the records of a batch, and answer Lambda with those that failed: they come back, the others are done.
 
-Powertools' BatchProcessor says "it failed" by an exception only, so that every message which is merely held would be one,
-with its trace in the log; and its import costs 20 ms. Here a record is done or not, and an exception is a surprise.
+Powertools' BatchProcessor takes an exception as the only sign of failure, so every message that is merely held would be one,
+with its traceback in the log; and its import costs 20 ms.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ logger = logging.getLogger("durable.batch")
 
 Answer = dict[str, list[dict[str, str]]]
 Deal = Callable[[Record], bool]
-"""Deals with one record: whether it is done with. False: it comes back."""
+"""Handles one record; returns whether it is done. False: it comes back."""
 Reject = Callable[[str, str], None]
-"""Puts a message that no code can handle where a person finds it: its body, and the reason."""
+"""Sends the body of a message that no code can handle to the rejected queue, with the reason."""
 
 
 def messages(event: object, deal: Deal, reject: Reject) -> Answer:
-    """Deals with the messages of an SQS batch one after the other: two of one execution never meet (E6).
+    """Handle the messages of an SQS batch one after the other: two of one execution never run at the same time (E6).
 
     A message that can't be read is rejected with the reason, and never comes back. Whatever else one message raises,
-    the others are dealt with, and nothing is raised: Lambda would poll less for everybody.
+    the others are handled, and nothing is raised: Lambda would poll less often for all.
     """
     batch = parsing.records(event, "a queue")
     return _answer([parsing.message_id(record) for record in batch if not _dealt_with(record, deal, reject)])
 
 
 def changes(event: object, deal: Deal) -> Answer:
-    """Deals with the records of a stream's batch, in order, up to the first that fails: from there they come back.
+    """Handle the records of a stream's batch in order, up to the first that fails: from there they come back.
 
-    One that can't be read is left behind: it would block its shard, and the sweeper finds what it was about.
+    One that can't be read is skipped: it would block its shard. The sweeper finds its execution.
     """
     for record in parsing.records(event, "a stream"):
         if not _dealt_with(record, deal, _leave):

@@ -1,4 +1,4 @@
-"""How much of an invocation is left."""
+"""The time left of an invocation."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ if TYPE_CHECKING:
 
 
 class Deadline:
-    """When Lambda stops the process, as seen from the start of the invocation."""
+    """The moment at which Lambda stops the process."""
 
     def __init__(self, context: LambdaContext) -> None:
         self._context = context
         self._whole = self.left()
 
     def left(self) -> float:
-        """Seconds until then."""
+        """Return the seconds until then."""
         return self._context.get_remaining_time_in_millis() / 1000
 
     def is_near(self) -> bool:
-        """Whether more than half of the invocation is over: too late to start on another message of its batch."""
+        """Return whether more than half of the invocation is over: too late to begin with another message of the batch."""
         return self.left() < self._whole / 2

@@ -1,4 +1,4 @@
-"""Lambda's events to what the runtime takes. What is wrong with a record is said in UnreadableMessage."""
+"""Turn Lambda's events into what the runtime takes. UnreadableMessage says what is wrong with a record."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A head whose status changed, as the table's stream tells it: what the relay takes."""
+    """A change of an execution's status, as the table's stream reports it."""
 
     execution_id: str
     revision: int
@@ -28,12 +28,12 @@ class Change:
 
 
 def is_batch(event: object) -> bool:
-    """Whether an event is a batch of records, rather than one thing by itself."""
+    """Return whether an event is a batch of records."""
     return isinstance(event, Mapping) and "Records" in event
 
 
 def records(event: object, source: str) -> Sequence[Record]:
-    """The records of a batch; raises UnreadableMessage for an event that is none."""
+    """Return the records of a batch; raises UnreadableMessage for an event that is none."""
     found = event.get("Records") if isinstance(event, Mapping) else None
     if not isinstance(found, list) or not all(isinstance(record, Mapping) for record in found):
         raise UnreadableMessage(
@@ -43,17 +43,17 @@ def records(event: object, source: str) -> Sequence[Record]:
 
 
 def message_id(record: Record) -> str:
-    """The identity of an SQS message, by which it is reported as failed."""
+    """Return the id of an SQS message, by which it is reported as failed."""
     return _text(record, "messageId", "an SQS record")
 
 
 def body(record: Record) -> str:
-    """What an SQS message says."""
+    """Return the body of an SQS message."""
     return _text(record, "body", "an SQS record")
 
 
 def delivery(record: Record, received: int) -> Delivery:
-    """An SQS record as the delivery of a continuation, received at that time."""
+    """Return an SQS record as the delivery of a continuation that was received at this time."""
     return Delivery(
         continuation=continuation(body(record)),
         message_id=message_id(record),
@@ -63,9 +63,9 @@ def delivery(record: Record, received: int) -> Delivery:
 
 
 def continuation(text: str) -> Continuation:
-    """The continuation in a message's body: by itself, or as the detail of an event that EventBridge put there whole.
+    """Return the continuation in a message's body: by itself, or as the detail of an EventBridge event.
 
-    A rule's dead letters are whole events, and so is what a rule delivers that has no input path.
+    A rule's dead letters are whole events, and so is what a rule without an input path delivers.
     """
     event = event_in(text)
     if event is None:
@@ -83,7 +83,7 @@ class _Perhaps(msgspec.Struct, rename={"detail_type": "detail-type"}):
 
 
 class Event(msgspec.Struct, frozen=True, rename={"detail_type": "detail-type"}):
-    """An event as EventBridge delivers it, as far as it matters here."""
+    """The part of an EventBridge event that is used here."""
 
     id: str
     source: str
@@ -92,7 +92,7 @@ class Event(msgspec.Struct, frozen=True, rename={"detail_type": "detail-type"}):
 
 
 def event_in(text: str) -> Event | None:
-    """The EventBridge event that a text is, by its detail-type; None when it is something else."""
+    """Return the EventBridge event that a text holds; None when it holds something else."""
     if '"detail-type"' not in text:  # nearly every message: not read twice
         return None
     try:
@@ -107,12 +107,12 @@ def event_in(text: str) -> Event | None:
 
 
 def sequence_number(record: Record) -> str:
-    """The identity of a stream record, by which it is reported as failed."""
+    """Return the id of a stream record, by which it is reported as failed."""
     return _text(_image(record, "dynamodb"), "SequenceNumber", "a stream record")
 
 
 def change(record: Record) -> Change:
-    """A stream record as the change of a head's status."""
+    """Return a stream record as the change of an execution's status."""
     image = _image(_image(record, "dynamodb"), "NewImage")
     return Change(
         execution_id=_attribute(image, "pk", "S"),

@@ -1,4 +1,4 @@
-"""Messages that no code here can handle: counted, and put where a person finds them."""
+"""Reject messages that no code can handle: they are counted, and sent to the rejected queue."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from durable.runtime.application import Application
 
 
 def rejecting(application: Application) -> Reject:
-    """Rejects a message: its body, and the reason."""
+    """Return a function that rejects a message by its body, with the reason."""
 
     def reject(body: str, reason: str) -> None:
         application.queue.reject(body, reason)

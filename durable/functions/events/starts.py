@@ -1,12 +1,12 @@
-"""What asks for a start: which workflow, and with what. It comes as
+"""Read requests for a start. They come as
 
     {"workflow": name, "input": JSON, "execution_id": optional, "version": optional}
 
-in a message or as an event of its own; the id is then that of the message or of the invocation, unless it brings one. Or
+in a message or as an event; the execution's id is that of the message or of the invocation, unless it gives one. Or
 
     {"detail-type": ..., "source": ..., "id": ..., "detail": <the above>}
 
-an event of EventBridge, whose id is the default. The template's rule makes the first of any event, with the event's id.
+as an EventBridge event, whose id is the default. The template's rule turns any event into the first form, with the event's id.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from durable.protocol.continuation import UnreadableMessage
 
 
 class Start(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`input` is JSON as it was written."""
+    """A request for a start; `input` is JSON as it was written."""
 
     workflow: str
     input: msgspec.Raw = msgspec.Raw()
@@ -29,7 +29,7 @@ class Start(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def start(text: str, identity: str) -> tuple[Start, str]:
-    """The start that a text asks for, and the execution's id; raises UnreadableMessage, which names the field."""
+    """Return the start that a text asks for, and the execution's id; raises UnreadableMessage, which names the field."""
     event = parsing.event_in(text)
     asked, default = (text, identity) if event is None else (bytes(event.detail), event.id)
     try:
@@ -42,5 +42,5 @@ def start(text: str, identity: str) -> tuple[Start, str]:
 
 
 def input_of(text: bytes) -> Any:
-    """Input as the client takes it: JSON text, or None where there is none."""
+    """Return the input as the client takes it: JSON text, or None where there is none."""
     return None if text.strip() in (b"", b"null") else text
