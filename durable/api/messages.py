@@ -51,32 +51,12 @@ class Sent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     kept: str = ""  # the reference of a body that is too large to be here
     sent: int = 0
 
-    @property
-    def key(self) -> str:
-        """The key of its item."""
-        return message_key(self.queue, self.number)
-
 
 class Reply(msgspec.Struct, frozen=True, omit_defaults=True):
     """The response to a message as it is stored."""
 
     body: msgspec.Raw = NOTHING  # in the codec's tagged form
     kept: str = ""  # the reference of one that is too large to be here
-
-
-def message_key(queue: str, number: int) -> str:
-    """The key of a message's item: in a queue, by number."""
-    return f"{queue_prefix(queue)}{number:010}"
-
-
-def queue_prefix(queue: str) -> str:
-    """What the keys of a queue's messages begin with."""
-    return f"message#{queue.replace('%', '%25').replace('#', '%23')}#"
-
-
-def reply_key(message_id: str) -> str:
-    """The key of the item that holds the response to a message."""
-    return f"reply#{message_id}"
 
 
 class Queue(_Declared["B", "R"]):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, overload
 from durable.api.calls import Operations, ReceiveCall
 from durable.api.messages import Message, Queue, checked_queue
 from durable.errors import InvalidCall, QueueTimeout, StepOnly
-from durable.usercode.durations import Duration, seconds
+from durable.usercode.durations import Duration, later, seconds
 from durable.usercode.signatures import checked_type
 
 if TYPE_CHECKING:
@@ -153,5 +153,5 @@ def _call(
         if not names:
             raise InvalidCall(f"queue wait '{name}': no queue is named; write queues=None to wait on all")
     checked_type(body, f"queue wait '{name}': body")
-    length = None if timeout is None else round(seconds(timeout, f"queue wait '{name}': timeout") * 1000)
+    length = None if timeout is None else later(0, seconds(timeout, f"queue wait '{name}': timeout"))
     return ReceiveCall(name, names, body, count, length, completable)

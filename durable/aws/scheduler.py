@@ -18,13 +18,13 @@ from durable.aws.sqs import MAX_DELAY
 from durable.protocol.continuation import Continuation
 from durable.protocol.continuation import name_of as name_of
 from durable.runtime.ports import Clock, Queue
+from durable.usercode.durations import FOREVER, later
 
 if TYPE_CHECKING:
     from mypy_boto3_scheduler import EventBridgeSchedulerClient
     from mypy_boto3_scheduler.type_defs import TargetTypeDef
 
 LEAD = 120_000  # milliseconds before the time at which the schedule fires: its own minute, and one for the way
-LAST = 253_402_300_799_000  # milliseconds: the last second of the year 9999, after which there is no date
 TRIES = 185  # as often, and
 AGE = 86_400  # for as many seconds as the scheduler can
 
@@ -60,7 +60,7 @@ class ScheduledQueue:
                 self._client().create_schedule(
                     GroupName=self._schedules.group,
                     Name=name_of(continuation),
-                    ScheduleExpression=at(self._clock.now() + round(delay * 1000) - LEAD),
+                    ScheduleExpression=at(later(self._clock.now(), delay) - LEAD),
                     ScheduleExpressionTimezone="UTC",
                     FlexibleTimeWindow={"Mode": "OFF"},
                     ActionAfterCompletion="DELETE",
@@ -91,7 +91,7 @@ class ScheduledQueue:
         target: TargetTypeDef = {
             "Arn": self._schedules.queue,
             "RoleArn": self._schedules.role,
-            "Input": continuation.encode(),
+            "Input": continuation.encode(scheduled=True),
             "RetryPolicy": {"MaximumEventAgeInSeconds": AGE, "MaximumRetryAttempts": TRIES},
         }
         if self._schedules.rejected:
@@ -101,4 +101,4 @@ class ScheduledQueue:
 
 def at(moment: int) -> str:
     """Return the expression of a schedule, rounded up to whole seconds: the scheduler knows no fractions."""
-    return f"at({datetime.fromtimestamp(min(moment, LAST) // 1000, UTC):%Y-%m-%dT%H:%M:%S})"
+    return f"at({datetime.fromtimestamp(min(moment, FOREVER) // 1000, UTC):%Y-%m-%dT%H:%M:%S})"

@@ -18,8 +18,7 @@ from durable.api.messages import Sent
 from durable.codec import NOTHING
 from durable.engine import paths
 from durable.engine.recorded import Attempted, EntryKind, EntryStatus, ErrorRecord, HoldsValue, Recorded, Valued
-
-FOREVER = 253_402_300_799_000  # a moment that never comes: only a message ends the wait
+from durable.usercode.durations import FOREVER
 
 
 class InputEntry(Valued, frozen=True, kw_only=True, tag="input"):

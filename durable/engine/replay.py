@@ -54,6 +54,7 @@ class Replay:
         "drifted",
         "execution_id",
         "history",
+        "life",
         "now",
         "occupied",
         "time",
@@ -62,6 +63,7 @@ class Replay:
 
     def __init__(self, workflow: Workflow[Any, Any, Any], history: History, settings: Settings) -> None:
         self.execution_id = settings.execution_id
+        self.life = f"{settings.execution_id}#{settings.created}"  # the id may be used again
         self.history = history
         self.now = settings.now
         self.time = settings.now  # the time as last told: what new entries are dated with

@@ -101,4 +101,4 @@ class CodeScope:
         branch = self.enter()
         place = f"{use}\0{self.path}\0{branch.last}"
         count = self._uses[place] = self._uses.get(place, 0) + 1
-        return hashlib.sha256(f"{self.execution_id}\0{place}\0{count}".encode()).digest()
+        return hashlib.sha256(f"{branch.replay.life}\0{place}\0{count}".encode()).digest()

@@ -21,7 +21,7 @@ def handler(application: Application, event: Any, context: LambdaContext) -> Ans
     """Handle the dead letters of a batch; the queue has no dead letters of its own, so what fails comes back."""
     received = application.clock.now()
 
-    def bury(record: Record) -> bool:
-        return application.dead_letters.bury(parsing.delivery(record, received)) is Verdict.DELETE
+    def handle(record: Record) -> bool:
+        return application.dead_letters.handle(parsing.delivery(record, received)) is Verdict.DELETE
 
-    return messages(event, bury, rejecting(application))
+    return messages(event, handle, rejecting(application))

@@ -10,6 +10,7 @@ from durable.functions.events.batch import Answer, changes
 from durable.functions.events.parsing import Record
 from durable.protocol.head import TERMINAL
 from durable.runtime.application import Application
+from durable.runtime.upkeep.stream import RollbackFailed
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -21,11 +22,11 @@ def handler(application: Application, event: Any, context: LambdaContext) -> Ans
 
     def relay(record: Record) -> bool:
         change = parsing.change(record)
-        of = (change.execution_id, change.revision, change.workflow, change.version)
+        of = (change.revision, change.workflow, change.version)
         if change.status in TERMINAL:
-            application.relay.tell(*of, change.status)
+            application.relay.notify(RollbackFailed(change.execution_id, change.birth, *of, change.status))
         else:
-            application.relay.relay(*of)
+            application.relay.relay(change.execution_id, *of)
         return True
 
     return changes(event, relay)

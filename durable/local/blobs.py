@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from durable.errors import StoreError
 from durable.local.database import Database
 
@@ -25,7 +27,12 @@ class SqliteBlobs:
         value: bytes = found[0][0]
         return value
 
-    def drop(self, prefix: str) -> None:
+    def drop(self, keys: Sequence[str]) -> None:
+        """Delete objects; those that are gone already are no fault."""
+        with self._database as connection:
+            connection.executemany("DELETE FROM blob WHERE key = ?", [(key,) for key in keys])
+
+    def purge(self, prefix: str) -> None:
         """Delete every object whose key begins so."""
         with self._database as connection:
             connection.execute("DELETE FROM blob WHERE substr(key, 1, ?) = ?", (len(prefix), prefix))

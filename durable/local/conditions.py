@@ -6,9 +6,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from durable.engine.entries import FOREVER
 from durable.protocol.head import Head
 from durable.protocol.updates import Update, Where
+from durable.usercode.durations import FOREVER
 
 
 def holds(head: Head, where: Where) -> bool:
@@ -23,6 +23,9 @@ def holds(head: Head, where: Where) -> bool:
         and (where.free_at is None or head.lease <= where.free_at)
         and (where.state is None or (head.state, head.state_at) == where.state)
         and (where.unparked_at is None or not head.parked(where.unparked_at))
+        and (where.birth is None or head.birth == where.birth)
+        and (where.asked is None or head.asked == where.asked)
+        and (where.unpurged_at is None or head.purging <= where.unpurged_at)
     )
 
 

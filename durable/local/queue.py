@@ -8,6 +8,7 @@ from durable.local.messages import Messages
 from durable.local.schedules import Schedule, Schedules
 from durable.protocol.continuation import Continuation, name_of
 from durable.runtime.ports import Clock
+from durable.usercode.durations import later
 
 MAX_DELAY = 900  # seconds; as SQS: what waits longer is scheduled
 MAX_HOLD = 43_200  # seconds; as SQS
@@ -32,8 +33,8 @@ class SqliteQueue:
         if delay <= MAX_DELAY:
             self._messages.send(self._queue, continuation.encode(), math.ceil(max(delay, 0)))
             return
-        moment = (self._clock.now() + round(delay * 1000) - LEAD) // 1000 * 1000
-        self._schedules.add(Schedule(name_of(continuation), moment, self._queue, continuation.encode()))
+        moment = (later(self._clock.now(), delay) - LEAD) // 1000 * 1000
+        self._schedules.add(Schedule(name_of(continuation), moment, self._queue, continuation.encode(scheduled=True)))
 
     def forget(self, continuation: Continuation) -> None:
         """Take back what was sent to come in more than 15 minutes; nothing happens if it has come, or never was."""

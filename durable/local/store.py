@@ -11,11 +11,12 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from durable.api.messages import Sent, message_key, queue_prefix
+from durable.api.messages import Sent
 from durable.errors import StoreError
 from durable.local.conditions import applied, holds
 from durable.local.database import Database
 from durable.local.tables import NotWritten, OwnTables
+from durable.protocol import keys
 from durable.protocol.head import AT_REST, TERMINAL, Head
 from durable.protocol.updates import Blocked, Put, Refused, Segment, Update
 
@@ -71,7 +72,7 @@ class SqliteStore:
         chain: list[Segment] = []
         key = head.segment if head.segments > after else ""
         with self._database as connection:
-            while key and _number(key) > after:
+            while key and keys.segment_number(key) > after:
                 found = _item(connection, head.execution_id, key)
                 if found is None:
                     raise StoreError(
@@ -82,10 +83,13 @@ class SqliteStore:
                 key = found[1]
         return chain[::-1]
 
-    def keep(self, execution_id: str, key: str, value: bytes) -> None:
-        """Write a value into an item of its own. It counts only once a head names it."""
+    def keep(self, execution_id: str, key: str, value: bytes, *, new: bool = False) -> bool:
+        """Write a value into an item of its own; `new`: only if there is no such item. Whether it is the one that stands."""
         with self._database as connection:
-            _keep(connection, execution_id, key, value)
+            standing = _item(connection, execution_id, key) if new else None
+            if standing is None:
+                _keep(connection, execution_id, key, value)
+            return standing is None or standing[0] == value
 
     def kept(self, execution_id: str, key: str) -> bytes:
         """Return the value of such an item, as last written."""
@@ -116,10 +120,11 @@ class SqliteStore:
     def waiting(self, execution_id: str, after: Mapping[str, int] | None, limit: int) -> Sequence[Sent]:
         """Return the oldest messages of each of these queues, numbered above the given; None: of all queues, every one."""
         if after is None:
-            ranges = [("message#", "message#~", -1)]
+            ranges = [(keys.messages(), f"{keys.messages()}{keys.LAST}", -1)]
         else:
             ranges = [
-                (message_key(name, number + 1), f"{queue_prefix(name)}~", limit) for name, number in after.items()
+                (keys.message(name, number + 1), f"{keys.messages(name)}{keys.LAST}", limit)
+                for name, number in after.items()
             ]
         with self._database as connection:
             return [
@@ -165,13 +170,20 @@ class SqliteStore:
         )
 
     def purge(self, head: Head) -> None:
-        """Delete every item of an execution, and its head if it is still as given."""
+        """Delete every item of an execution, and its head if it is still as given.
+
+        What belongs to a later execution of the same id stays; what an earlier one has left goes too.
+        """
+        pk = head.execution_id
         with self._database as connection:
-            connection.execute("DELETE FROM item WHERE pk = ?", (head.execution_id,))
-            connection.execute(
-                "DELETE FROM head WHERE pk = ? AND status = ? AND due = ? AND due > 0",
-                (head.execution_id, head.status, head.due),
-            )
+            found = connection.execute("SELECT sk FROM item WHERE pk = ?", (pk,)).fetchall()
+            standing = _read(connection, pk)
+            gone = [(pk, key) for (key,) in found if 0 < keys.birth(key) <= head.birth]
+            if standing is not None and standing.birth == head.birth:
+                gone += [(pk, key) for (key,) in found if keys.is_message(key)]
+            connection.executemany("DELETE FROM item WHERE pk = ? AND sk = ?", gone)
+            if standing == head:
+                connection.execute("DELETE FROM head WHERE pk = ?", (pk,))
 
 
 def _read(connection: sqlite3.Connection, execution_id: str) -> Head | None:
@@ -234,7 +246,3 @@ def _put(connection: sqlite3.Connection, execution_id: str, put: Put, index: int
     if put.new and _item(connection, execution_id, put.key) is not None:
         raise NotWritten(index, "The conditional request failed")
     _keep(connection, execution_id, put.key, put.value)
-
-
-def _number(key: str) -> int:
-    return int(key.split("#")[1])

@@ -5,7 +5,8 @@ from __future__ import annotations
 from hashlib import sha256
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from durable.errors import DurableError
 from durable.protocol.head import Head
@@ -26,10 +27,11 @@ class Continuation(msgspec.Struct, frozen=True, kw_only=True):
     workflow: str
     version: int
     phase: str = "forward"
+    birth: int | UnsetType = UNSET  # of the execution; unset: it is for whichever has the id
 
-    def encode(self) -> str:
-        """The message's body."""
-        return msgspec.json.encode(self).decode()
+    def encode(self, *, scheduled: bool = False) -> str:
+        """Return the message's body; of a scheduled one with the birth, for it may come when the id is used again."""
+        return msgspec.json.encode(self if scheduled else replace(self, birth=UNSET)).decode()
 
 
 class Delivery(Struct, frozen=True):
@@ -49,12 +51,13 @@ def continuation_of(head: Head) -> Continuation:
         workflow=head.workflow,
         version=head.version,
         phase=head.phase,
+        birth=head.birth,
     )
 
 
 def name_of(continuation: Continuation) -> str:
-    """Return the name of the schedule that delivers it: one for each revision, so that a repeated send makes no second one."""
-    return sha256(f"{continuation.execution}#{continuation.revision}".encode()).hexdigest()
+    """Return the name of the schedule that delivers it: one for each revision of a life."""
+    return sha256(f"{continuation.execution}#{continuation.birth}#{continuation.revision}".encode()).hexdigest()
 
 
 def read(body: str) -> Continuation:

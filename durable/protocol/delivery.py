@@ -1,34 +1,39 @@
-"""What a delivered continuation is worth. This table is protocol rule 3, and the only place where that is decided.
+"""Decide what to do with a delivered message: claim, hold, resend or delete. This table is protocol rule 3.
 
 Read from the top; the first row that fits decides. "Mine": the head's claim message is this very message.
 
     | the head                                    | the message       | decision                                         |
     |---------------------------------------------|-------------------|--------------------------------------------------|
     | absent (purged), or terminal                | any               | DELETE                                           |
-    | of a lower revision (an id used again)      | newer             | DELETE                                           |
+    | of another birth, or a lower revision       | of another life   | DELETE                                           |
     |                                             | older, not mine   | DELETE                                           |
     | lease held                                  | older, mine       | HOLD until the lease ends                        |
     | at rest (paused, diverged)                  | older, mine       | DELETE                                           |
-    |                                             | older, mine       | RESEND the current revision, then delete         |
     | lease held                                  | current           | HOLD until the lease ends                        |
     | at rest (paused, diverged)                  | current           | DELETE: resuming makes a new revision            |
+    | claimed and not given back since            | older, mine       | CLAIM the current revision                       |
+    |                                             | older, mine       | RESEND the current revision, then delete         |
     | parked without a wake time, nothing new     | current           | DELETE: a message makes a new continuation       |
     | parked, not due                             | current           | HOLD until the wake time                         |
     |                                             | current           | CLAIM                                            |
 
 A message is deleted only for a reason that can never cease to hold (E6). The receive count decides nothing: it counts
 throttling and broken deploys too.
+
+A message whose own claim moved the execution on, and has not given it back, is not replaced by another: its invocation
+may be late, and still work. It would move the execution on once more, and nothing would be left if it then could not send.
+So the message claims again, and the new fence refuses what is late.
 """
 
 from __future__ import annotations
 
 from enum import Enum, StrEnum, auto
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
-from durable.engine.entries import FOREVER
 from durable.protocol.continuation import Delivery
 from durable.protocol.head import AT_REST, Head
+from durable.usercode.durations import FOREVER
 
 
 class Verdict(StrEnum):
@@ -59,8 +64,8 @@ def rule(head: Head | None, delivery: Delivery, now: int) -> Ruling:
     """The row of the table that fits."""
     if head is None or head.terminal:
         return Ruling(Action.DELETE, "the execution has ended")
-    revision = delivery.continuation.revision
-    if revision > head.revision:
+    revision, birth = delivery.continuation.revision, delivery.continuation.birth
+    if birth not in (UNSET, head.birth) or revision > head.revision:
         return Ruling(Action.DELETE, "the message is of an earlier execution of this id")
     older = revision < head.revision
     if older and head.message != delivery.message_id:
@@ -69,10 +74,10 @@ def rule(head: Head | None, delivery: Delivery, now: int) -> Ruling:
         return Ruling(Action.HOLD, "another invocation holds the execution", head.lease)
     if head.status in AT_REST:
         return Ruling(Action.DELETE, f"the execution is {head.status}")
-    if older:
+    if older and not head.unaccounted:
         return Ruling(Action.RESEND, "the invocation that moved it on may have died before it sent the continuation")
     if head.parked(now):
-        if head.wake == FOREVER:
+        if head.wake >= FOREVER:
             return Ruling(Action.DELETE, "the execution waits for a message")
         return Ruling(Action.HOLD, "the execution sleeps", head.wake)
     return Ruling(Action.CLAIM, "")

@@ -51,6 +51,7 @@ class Head(Struct, frozen=True):
     fence: int = 0  # counts claims; a stale holder's writes are refused (E4)
     lease: int = 0  # until when the holder may work; 0 when nobody holds it
     message: str = ""  # the SQS message whose delivery claimed it last
+    asked: str = ""  # the identities of the last writes of clients, one after the other
     nonce: str = ""  # of the last claim or checkpoint: a refused write whose nonce stands was applied
     claimed: int = 0  # when the last forward claim was
     claims: int = 0  # forward claims since the last checkpoint …
@@ -61,7 +62,7 @@ class Head(Struct, frozen=True):
     seen: int = 0  # the inbox when it parked
     consumed: int = 0  # messages that the workflow has taken
     taken: str = ""  # the number of the last one taken, by queue, as JSON
-    due: int = 0  # when the sweeper is to look at it; at a terminal status: when it is purged
+    due: int = 0  # when the sweeper is to look at it
     due_shard: str = ""
     list_key: str = ""
     tail: bytes = b""  # the entries that are not sealed
@@ -73,8 +74,19 @@ class Head(Struct, frozen=True):
     skip_rollback: int = 0  # cancelled without rollback
     rollback: str = ""  # ended, and the rollback has failed: ROLLBACK_FAILED, in clear for the stream's filter (R10)
     ended: int = 0  # when it became terminal
+    purging: int = 0  # until when one process may delete it
     deadline: int = 0  # when the execution's own timeout is over
     run: int = 0  # how often it was restarted
+
+    @property
+    def birth(self) -> int:
+        """What tells this execution from others of the same id: the time at which it was created."""
+        return self.created
+
+    @property
+    def life(self) -> str:
+        """What its identities are made of: no other execution has it, not even one of the same id."""
+        return f"{self.execution_id}#{self.created}"
 
     @property
     def terminal(self) -> bool:

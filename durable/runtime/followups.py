@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 
-from durable.engine.entries import FOREVER
 from durable.errors import DurableError, StoreError
 from durable.protocol.continuation import continuation_of
 from durable.protocol.head import AT_REST, Head, Status
+from durable.protocol.wakes import next_wake
 from durable.runtime.ports import Queue
+from durable.usercode.durations import FOREVER
 
 logger = logging.getLogger("durable.runtime")
 
@@ -24,15 +25,23 @@ def send_for(queue: Queue, head: Head, now: int) -> None:
 
     A failing execution is brought back by the table's stream (R3), one at rest by whoever resumes it.
     """
-    if head.terminal or head.status in AT_REST:
+    if head.status is Status.FAILING and not head.lease:
         return
-    if head.lease:
+    if head.lease and not head.terminal and head.status not in AT_REST:
         raise LostExecution(
             f"execution '{head.execution_id}' is {head.status} and still leased at the end of an invocation"
         )
-    if head.status is Status.FAILING or head.wake == FOREVER:
-        return
-    queue.send(continuation_of(head), delay=max(0, head.wake - now) / 1000)
+    send_again(queue, head, now)
+
+
+def send_again(queue: Queue, head: Head, now: int, *, not_before: int = 0) -> None:
+    """Send a continuation of the head for when it has something to do, if it ever has; raises StoreError.
+
+    Whatever the head needs is sent here: one that fails gets a continuation too, for its stream record may be long past.
+    """
+    wake = next_wake(head, now)
+    if wake is not None:
+        queue.send(continuation_of(head), delay=max(0, wake - now, not_before - now) / 1000)
 
 
 def forget(queue: Queue, head: Head, now: int) -> None:
@@ -40,16 +49,9 @@ def forget(queue: Queue, head: Head, now: int) -> None:
 
     Best effort: what is left behind comes in its time, finds that the execution has moved on, and is deleted.
     """
-    if head.wake == FOREVER or head.wake - now <= FAR:
+    if head.wake >= FOREVER or head.wake - now <= FAR:
         return
     try:
         queue.forget(continuation_of(head))
     except StoreError as error:
         logger.warning("a schedule is left behind: %s", error, extra={"execution": head.execution_id})
-
-
-def send_resumed(queue: Queue, head: Head, now: int) -> None:
-    """Send what a resumed execution needs; a failing one gets a continuation too, for its stream record may be long past."""
-    if head.wake == FOREVER and head.parked(now):
-        return
-    queue.send(continuation_of(head), delay=max(0, head.wake - now) / 1000 if head.parked(now) else 0)

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from durable.api.messages import Sent
 from durable.errors import ErrorInfo
@@ -33,8 +32,8 @@ class Store(Protocol):
     def segments(self, head: Head, after: int) -> Sequence[Segment]:
         """The segments that the head's chain reaches, numbered above `after`, oldest first."""
 
-    def keep(self, execution_id: str, key: str, value: bytes) -> None:
-        """Write a value into an item of its own. It counts only once a head names it."""
+    def keep(self, execution_id: str, key: str, value: bytes, *, new: bool = False) -> bool:
+        """Write a value into an item of its own; `new`: only if there is no such item. Whether it is the one that stands."""
 
     def kept(self, execution_id: str, key: str) -> bytes:
         """The value of such an item, as last written."""
@@ -61,7 +60,10 @@ class Store(Protocol):
         """Executions of a shard that are due from then to then, soonest first; the index may lag behind."""
 
     def purge(self, head: Head) -> None:
-        """Delete every item of an execution, the head last and only if it is still as given."""
+        """Delete every item of an execution, the head last and only if it is still as given.
+
+        What belongs to a later execution of the same id stays; what an earlier one has left goes too.
+        """
 
 
 class Queue(Protocol):
@@ -168,7 +170,10 @@ class Blobs(Protocol):
     def get(self, key: str) -> bytes:
         """An object's bytes."""
 
-    def drop(self, prefix: str) -> None:
+    def drop(self, keys: Sequence[str]) -> None:
+        """Delete objects; those that are gone already are no fault."""
+
+    def purge(self, prefix: str) -> None:
         """Delete every object whose key begins so."""
 
 
@@ -187,7 +192,7 @@ class Values(Protocol):
     def drop(self, execution_id: str, references: list[str]) -> None:
         """Delete values that nothing names."""
 
-    def purge(self, execution_id: str) -> None:
+    def purge(self, execution_id: str, birth: int) -> None:
         """Delete what of an execution is not in the table."""
 
 
@@ -211,7 +216,3 @@ class Ports(Struct, frozen=True):
     process: Process
     observer: Observer
     publisher: Publisher | None = None
-
-    def with_nonces(self, nonces: Nonces) -> Ports:
-        """The same, with other identities."""
-        return replace(self, nonces=nonces)

@@ -12,6 +12,19 @@ Duration = timedelta | float
 """A `timedelta`, or a number of seconds (not milliseconds)."""
 
 
+FOREVER = 253_402_300_799_000  # milliseconds since the epoch: a moment that never comes
+
+
+def later(moment: int, seconds: float) -> int:
+    """Return the moment so many seconds later, in milliseconds since the epoch; at most FOREVER.
+
+    Every wake, deadline and timeout is made here: a moment beyond FOREVER could be neither stored nor recognised.
+    """
+    if seconds >= (FOREVER - moment) / 1000:
+        return FOREVER
+    return moment + round(seconds * 1000)
+
+
 def seconds(duration: Duration, what: str, *, zero: bool = True) -> float:
     """The duration in seconds; raises InvalidCall, which says `what` it was for."""
     if isinstance(duration, timedelta):

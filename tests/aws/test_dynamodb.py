@@ -13,7 +13,7 @@ from durable.aws.dynamodb.store import DynamoStore
 from durable.aws.dynamodb.table import head_item
 from durable.aws.errors import CONFLICT_ATTEMPTS, ItemTooLarge
 from durable.errors import StoreError
-from durable.protocol.head import FORWARD, Head, Status, list_key, shard
+from durable.protocol.head import FORWARD, Head, Status, list_key
 from durable.protocol.updates import Refused, Segment, Update, Where
 from durable.testing.template.stack import Stack
 from tests.aws.wire import answered, calls_of, failure
@@ -139,6 +139,15 @@ CONDITIONS = [
     ("wake time come", replace(FULL, wake=100), Where(unparked_at=100), True),
     ("parked", replace(FULL, wake=101), Where(unparked_at=100), False),
     ("parked, message came", replace(FULL, wake=101, inbox=4), Where(unparked_at=100), True),
+    ("birth", HELD, Where(birth=HELD.created), True),
+    ("another birth", HELD, Where(birth=HELD.created + 1), False),
+    ("nothing asked", HELD, Where(asked=""), True),
+    ("nothing asked, but something was", replace(HELD, asked="identity"), Where(asked=""), False),
+    ("asked", replace(HELD, asked="identity"), Where(asked="identity"), True),
+    ("asked, and more since", replace(HELD, asked="identityanotherr"), Where(asked="identity"), False),
+    ("not purged", HELD, Where(unpurged_at=100), True),
+    ("purged before", replace(HELD, purging=100), Where(unpurged_at=100), True),
+    ("being purged", replace(HELD, purging=101), Where(unpurged_at=100), False),
     ("all", HELD, Where(FORWARD, 4, 5, 3, free_at=6, unparked_at=6), True),
     ("all but one", HELD, Where(FORWARD, 4, 6, 3, free_at=6, unparked_at=6), False),
     ("none", HELD, Where(), True),
@@ -303,7 +312,7 @@ def test_an_execution_that_is_not_due_any_more_leaves_the_index(store: DynamoSto
 
 
 def ended_with_items(store: DynamoStore, count: int) -> Head:
-    head = replace(NEW, status=Status.COMPLETED, due=500, due_shard=shard("order-1"), segment="history#000001#1")
+    head = replace(NEW, status=Status.COMPLETED, ended=500, purging=900, segment="history#000001#1")
     store.create(head, None)
     store.create(replace(NEW, execution_id="order-10"), None)
     for number in range(1, count + 1):
@@ -327,11 +336,22 @@ def test_purging_deletes_every_item_of_the_execution_and_no_other(
 
 
 @pytest.mark.rule("E9")
-@pytest.mark.parametrize("other", [{"due": 501}, {"status": Status.FAILED}])
+@pytest.mark.parametrize("other", [{"purging": 901}, {"created": 1001}, {"status": Status.FAILED}])
 def test_purging_keeps_a_head_that_is_no_longer_as_given(store: DynamoStore, other: dict[str, Any]) -> None:
     head = ended_with_items(store, 1)
     store.purge(replace(head, **other))
     assert store.read("order-1") == head
+
+
+@pytest.mark.rule("E9")
+def test_purging_keeps_the_items_of_a_later_execution_of_the_id(
+    store: DynamoStore, clients: Clients, stack: Stack
+) -> None:
+    head = ended_with_items(store, 2)
+    store.keep("order-1", "state#1#1001", b"of the next")
+    store.keep("order-1", "state#1#999", b"left by the last")
+    store.purge(head)
+    assert keys_of(clients, stack) == ["head", "state#1#1001"]  # the head of order-10
 
 
 def test_purging_twice_is_fine(store: DynamoStore) -> None:

@@ -12,6 +12,7 @@ from durable.api.messages import Sent
 from durable.aws.clients import Clients
 from durable.aws.dynamodb.store import DynamoStore
 from durable.errors import StoreError
+from durable.protocol import keys
 from durable.protocol.head import Head, Status
 from durable.protocol.updates import Blocked, Put, Refused, Update, Where
 from tests.aws.wire import answered, calls_of, failure
@@ -107,7 +108,7 @@ def test_a_transaction_that_fails_otherwise_is_a_store_error(store: DynamoStore,
 
 def put(store: DynamoStore, queue: str, number: int) -> Sent:
     sent = Sent(id=f"m-{number}", queue=queue, number=number, body=msgspec.Raw(b"1"), sent=number)
-    store.keep("order-1", sent.key, msgspec.json.encode(sent))
+    store.keep("order-1", keys.message(queue, number), msgspec.json.encode(sent))
     return sent
 
 

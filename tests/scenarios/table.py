@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from durable.engine.entries import Entry, unpack
 from durable.engine.history import History
 from durable.protocol.head import Head
-from durable.protocol.updates import Update, Where
+from durable.protocol.updates import Changes, Update, Where
 from durable.testing import Harness
 
 
@@ -35,5 +35,10 @@ def items(durable: Harness, execution_id: str) -> Mapping[str, int]:
 
 def end_lease(durable: Harness, execution_id: str) -> None:
     """The lease is over, as no clock would have it."""
+    set_head(durable, execution_id, {"lease": 0})
+
+
+def set_head(durable: Harness, execution_id: str, changes: Changes) -> None:
+    """Fields of a head become this, beside all rules."""
     with durable.unrecorded():
-        durable.application.store.update(Update(execution_id, Where(), {"lease": 0}))
+        durable.application.store.update(Update(execution_id, Where(), changes))

@@ -9,10 +9,10 @@ from operator import and_, or_
 from pynamodb.expressions.condition import Condition
 from pynamodb.expressions.update import Action
 
-from durable.aws.dynamodb.table import HeadItem, is_absent
-from durable.engine.entries import FOREVER
+from durable.aws.dynamodb.table import HeadItem, ValueItem, is_absent
 from durable.protocol.head import Status
 from durable.protocol.updates import Update, Where
+from durable.usercode.durations import FOREVER
 
 
 def both(*conditions: Condition) -> Condition:
@@ -63,6 +63,26 @@ def has_state(state: bytes, state_at: str) -> Condition:
     return both(inline, HeadItem.state_at == state_at if state_at else HeadItem.state_at.does_not_exist())
 
 
+def was_born(birth: int) -> Condition:
+    """It is the execution of this birth, and no other of its id."""
+    return HeadItem.created == birth
+
+
+def was_asked(asked: str) -> Condition:
+    """These are the identities of the last writes of clients."""
+    return HeadItem.asked == asked if asked else HeadItem.asked.does_not_exist()
+
+
+def is_unpurged(now: int) -> Condition:
+    """No process may be deleting it."""
+    return either(HeadItem.purging.does_not_exist(), HeadItem.purging <= now)
+
+
+def is_purged_until(moment: int) -> Condition:
+    """One process may delete it until then."""
+    return HeadItem.purging == moment if moment else HeadItem.purging.does_not_exist()
+
+
 def is_due_at(moment: int) -> Condition:
     """Its due time is this."""
     return HeadItem.due == moment
@@ -76,6 +96,11 @@ def is_due_by(shard: str, since: int, until: int) -> Condition:
 def has_key(execution_id: str) -> Condition:
     """Key: every item of the execution."""
     return HeadItem.pk == execution_id
+
+
+def has_value(value: bytes) -> Condition:
+    """The item's value is this."""
+    return ValueItem.value == value
 
 
 def key_between(execution_id: str, first: str, last: str) -> Condition:
@@ -104,6 +129,8 @@ def changes(update: Update) -> list[Action]:
 
 
 def _demanded(where: Where) -> Iterator[Condition]:
+    if where.birth is not None:
+        yield was_born(where.birth)
     if where.status is not None:
         yield in_status(where.status)
     if where.revision is not None:
@@ -112,6 +139,8 @@ def _demanded(where: Where) -> Iterator[Condition]:
         yield HeadItem.fence == where.fence
     if where.inbox is not None:
         yield HeadItem.inbox == where.inbox
+    if where.asked is not None:
+        yield was_asked(where.asked)
     if where.asleep is not None:
         yield sleeps_for_ever(where.asleep)
     if where.due is not None:
@@ -122,3 +151,5 @@ def _demanded(where: Where) -> Iterator[Condition]:
         yield lease_is_over(where.free_at)
     if where.unparked_at is not None:
         yield may_wake(where.unparked_at)
+    if where.unpurged_at is not None:
+        yield is_unpurged(where.unpurged_at)

@@ -1,10 +1,8 @@
-"""The store over one DynamoDB table. Partition key: the execution; sort key: what the item holds.
+"""The store over one DynamoDB table.
 
-    head                      the head: its attributes are the fields of `Head`
-    history#000001#<fence>    a sealed segment: entries, and the key of its predecessor
-    anything else             a value that a head names
-
-Nothing scans, nothing describes the table.
+Partition key: the execution; sort key: what the item holds (`durable.protocol.keys`). The head's attributes are the fields
+of `Head`, a segment has its entries and the key of its predecessor, everything else is a value. Nothing scans, nothing
+describes the table.
 """
 
 from __future__ import annotations
@@ -17,24 +15,28 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from botocore.exceptions import ClientError, ParamValidationError
 
-from durable.api.messages import Sent, message_key, queue_prefix
+from durable.api.messages import Sent
 from durable.aws.dynamodb.conditions import (
     both,
     changes,
     has_key,
+    has_value,
     holds,
     in_status,
-    is_due_at,
     is_due_by,
     is_new,
+    is_purged_until,
     key_begins,
     key_between,
+    was_born,
 )
 from durable.aws.dynamodb.requests import Item, Requests
-from durable.aws.dynamodb.table import DUE_INDEX, HEAD, SegmentItem, ValueItem, head_item, head_of, segment_of
+from durable.aws.dynamodb.table import DUE_INDEX, SegmentItem, ValueItem, head_item, head_of, segment_of
 from durable.aws.errors import boundary, code, refusal
 from durable.errors import StoreError
+from durable.protocol import keys
 from durable.protocol.head import Head
+from durable.protocol.keys import HEAD
 from durable.protocol.updates import Blocked, Put, Refused, Segment, Update
 
 if TYPE_CHECKING:
@@ -101,10 +103,15 @@ class DynamoStore:
             f"'{head.segment}': something else deleted it. Restore the table, or terminate the execution."
         )
 
-    def keep(self, execution_id: str, key: str, value: bytes) -> None:
-        """Write a value into an item of its own. It counts only once a head names it."""
+    def keep(self, execution_id: str, key: str, value: bytes, *, new: bool = False) -> bool:
+        """Write a value into an item of its own; `new`: only if there is no such item. Whether it is the one that stands."""
         with boundary(f"keep value '{key}' of execution '{execution_id}'"):
-            self._requests.put(ValueItem(execution_id, key, value=value).serialize())
+            try:
+                self._requests.put(ValueItem(execution_id, key, value=value).serialize(), is_new() if new else None)
+            except ClientError as error:
+                standing = _standing(error)
+                return bool(standing["value"]["B"] == value)
+        return True
 
     def kept(self, execution_id: str, key: str) -> bytes:
         """The value of such an item, as last written."""
@@ -140,11 +147,11 @@ class DynamoStore:
         found: list[Sent] = []
         with boundary(f"read the messages of execution '{execution_id}'"):
             if after is None:
-                found += self._messages(key_begins(execution_id, "message#"))
+                found += self._messages(key_begins(execution_id, keys.messages()))
             else:
                 for queue, number in after.items():
-                    last = f"{queue_prefix(queue)}~"
-                    between = key_between(execution_id, message_key(queue, number + 1), last)
+                    last = f"{keys.messages(queue)}{keys.LAST}"
+                    between = key_between(execution_id, keys.message(queue, number + 1), last)
                     found += islice(self._messages(between, Limit=limit), limit)
         return found
 
@@ -170,16 +177,27 @@ class DynamoStore:
         return found
 
     def purge(self, head: Head) -> None:
-        """Delete every item of an execution, the head last and only if it is still as given."""
-        with boundary(f"purge execution '{head.execution_id}'"):
-            keys = self._requests.query(has_key(head.execution_id), ProjectionExpression="pk, sk", ConsistentRead=True)
-            self._requests.delete_all([key for key in keys if key["sk"]["S"] != HEAD])
-            try:
-                self._requests.delete(
-                    head.execution_id, HEAD, both(in_status(frozenset({head.status})), is_due_at(head.due))
-                )
-            except ClientError as error:
-                _standing(error)  # refused: purged by another sweeper, or opened again
+        """Delete every item of an execution, the head last and only if it is still as given.
+
+        What belongs to a later execution of the same id stays; what an earlier one has left goes too.
+        """
+        execution_id = head.execution_id
+        with boundary(f"purge execution '{execution_id}'"):
+            every = self._requests.query(has_key(execution_id), ProjectionExpression="pk, sk", ConsistentRead=True)
+            found = list(every)
+            self._requests.delete_all([key for key in found if 0 < keys.birth(key["sk"]["S"]) <= head.birth])
+            if any(keys.is_message(key["sk"]["S"]) for key in found):
+                for item in self._requests.query(key_begins(execution_id, keys.messages()), ConsistentRead=True):
+                    self._delete(execution_id, item["sk"]["S"], has_value(item["value"]["B"]))
+            same = both(was_born(head.birth), in_status(frozenset({head.status})), is_purged_until(head.purging))
+            self._delete(execution_id, HEAD, same)
+
+    def _delete(self, execution_id: str, key: str, condition: Condition) -> None:
+        """Delete an item if the condition holds; if it does not, it is another's, or gone."""
+        try:
+            self._requests.delete(execution_id, key, condition)
+        except ClientError as error:
+            _standing(error)
 
     def _messages(self, condition: Condition, **settings: Any) -> Iterator[Sent]:
         for item in self._requests.query(condition, ConsistentRead=True, **settings):
@@ -187,7 +205,7 @@ class DynamoStore:
 
     def _sealed(self, head: Head, after: int, *, consistent: bool) -> Mapping[str, Segment]:
         """The segments above `after` by key; orphans of crashes too."""
-        condition = key_between(head.execution_id, f"history#{after + 1:06}#", head.segment)
+        condition = key_between(head.execution_id, keys.segments_from(after + 1), head.segment)
         with boundary(f"read the history of execution '{head.execution_id}'"):
             items = self._requests.query(condition, ConsistentRead=consistent)
             return {segment.key: segment for segment in map(segment_of, items)}
@@ -197,16 +215,12 @@ def _chain(sealed: Mapping[str, Segment], last: str, after: int) -> list[Segment
     """The segments from `last` back to the one numbered `after`, oldest first; None if one is missing."""
     chain: list[Segment] = []
     key = last
-    while key and _number(key) > after:
+    while key and keys.segment_number(key) > after:
         if (segment := sealed.get(key)) is None:
             return None
         chain.append(segment)
         key = segment.previous
     return chain[::-1]
-
-
-def _number(key: str) -> int:
-    return int(key.split("#")[1])
 
 
 def _segment_item(execution_id: str, segment: Segment) -> Item:

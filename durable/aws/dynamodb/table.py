@@ -14,12 +14,12 @@ from pynamodb.constants import STRING
 from pynamodb.models import Model
 
 from durable.protocol.head import Head, Status
+from durable.protocol.keys import HEAD
 from durable.protocol.updates import Segment
 
-HEAD = "head"
 DUE_INDEX = "due"
 # Absent when zero. Counters that a condition compares are always there: a comparison with what is absent is false.
-OPTIONAL = frozenset({"wake", "due", "skip_rollback", "ended", "deadline", "run", "consumed", "undoing"})
+OPTIONAL = frozenset({"wake", "due", "skip_rollback", "ended", "deadline", "run", "consumed", "undoing", "purging"})
 
 Attributes = Mapping[str, Any]
 
@@ -72,6 +72,8 @@ class HeadItem(Model):
     skip_rollback = NumberAttribute(null=True)
     rollback = UnicodeAttribute(null=True)
     ended = NumberAttribute(null=True)
+    purging = NumberAttribute(null=True)
+    asked = UnicodeAttribute(null=True)
     run = NumberAttribute(null=True)
     consumed = NumberAttribute(null=True)
     taken = UnicodeAttribute(null=True)

@@ -10,12 +10,13 @@ from durable import codec
 from durable.api.calls import ReceiveCall
 from durable.api.messages import Message, Sent, body_of
 from durable.engine.branch import Branch
-from durable.engine.entries import FOREVER, Misfit, QueueEntry, ReplyEntry
+from durable.engine.entries import Misfit, QueueEntry, ReplyEntry
 from durable.engine.operations.guarded import guarded
 from durable.engine.outcomes import NeedsMessages, Replies
 from durable.engine.recorded import EntryStatus
 from durable.engine.scope import CodeScope
 from durable.errors import HistoryDiverged, InvalidCall, InvalidInput
+from durable.usercode.durations import FOREVER
 
 
 @guarded

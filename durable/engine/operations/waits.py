@@ -8,13 +8,14 @@ import msgspec
 
 from durable.api.calls import STATELESS, LoopCall, WaitCall
 from durable.api.outcomes import Break
-from durable.engine.entries import FOREVER, WaitEntry
+from durable.engine.entries import WaitEntry
 from durable.engine.operations.loops import Iterations, Start, is_over, pass_over
 from durable.engine.operations.sleeps import sleep_until
 from durable.engine.operations.steps import step
 from durable.engine.recorded import EntryStatus, ErrorRecord
 from durable.engine.scope import CodeScope
 from durable.errors import ErrorInfo, StepFailed
+from durable.usercode.durations import FOREVER
 
 TIMED_OUT = object()
 

@@ -25,6 +25,7 @@ class Change:
     workflow: str
     version: int
     status: Status
+    birth: int = 0  # of the execution; 0: the record does not tell
 
 
 def is_batch(event: object) -> bool:
@@ -120,6 +121,7 @@ def change(record: Record) -> Change:
         workflow=_attribute(image, "workflow", "S"),
         version=_number(image, "version"),
         status=_status(_attribute(image, "status", "S")),
+        birth=_number(image, "created") if "created" in image else 0,
     )
 
 

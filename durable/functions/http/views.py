@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from durable import ErrorInfo, ExecutionNotFound, HistoryEntry, codec
 from durable.protocol.head import Head
 from durable.runtime.application import Application
-from durable.runtime.client.actions import document
 from durable.runtime.client.client import ID
-from durable.runtime.client.execution import failure_of, history_of
-from durable.runtime.client.history_view import moment, recorded_value, rollback_outcome, shown
-from durable.runtime.client.reading import reading
+from durable.runtime.client.history_view import moment
+from durable.runtime.client.snapshot import Snapshot, current, look
 
+T = TypeVar("T")
 View = dict[str, Any]
 
 
 def execution(application: Application, execution_id: str) -> View:
     """Everything about an execution but its history; raises ExecutionNotFound."""
-    found = _head(application, execution_id)
-    return reading(application.store, found, lambda head: _execution(application, head))
+    return _look(application, execution_id, _execution)
 
 
-def _execution(application: Application, head: Head) -> View:
-    history = history_of(application.ports, head)
-    rollback = rollback_outcome(head, history)
-    output = history.output
-    fetch = partial(application.ports.values.kept, head.execution_id)
+def _execution(snapshot: Snapshot) -> View:
+    head, rollback = snapshot.head, snapshot.rollback
     return {
         "id": head.execution_id,
         "workflow": head.workflow,
@@ -35,11 +30,9 @@ def _execution(application: Application, head: Head) -> View:
         "status": str(head.status),
         "created_at": moment(head.created).isoformat(),
         "ended_at": moment(head.ended).isoformat() if head.ended else None,
-        "output": codec.plain(recorded_value(output, fetch))
-        if output is not None and head.status == "completed"
-        else None,
-        "error": _error(failure_of(head, history)),
-        "state": _state(application, head),
+        "output": codec.plain(snapshot.output),
+        "error": _error(snapshot.error),
+        "state": codec.plain(snapshot.state),
         "rollback": {
             "outcome": rollback.outcome,
             "error": _error(rollback.error),
@@ -51,14 +44,7 @@ def _execution(application: Application, head: Head) -> View:
 
 def history(application: Application, execution_id: str) -> View:
     """Every entry of an execution's history; raises ExecutionNotFound."""
-    found = _head(application, execution_id)
-    entries = reading(
-        application.store,
-        found,
-        lambda head: shown(
-            history_of(application.ports, head), partial(application.ports.values.kept, head.execution_id)
-        ),
-    )
+    entries = _look(application, execution_id, lambda snapshot: snapshot.entries)
     return {"id": execution_id, "history": [_entry(entry) for entry in entries]}
 
 
@@ -76,15 +62,12 @@ def possible(execution_id: str) -> str:
 
 
 def _head(application: Application, execution_id: str) -> Head:
-    head = application.store.read(possible(execution_id))
-    if head is None or (head.terminal and head.due <= application.clock.now()):
-        raise ExecutionNotFound(f"there is no execution '{execution_id}', or it has expired")
-    return head
+    return current(application.ports, possible(execution_id))
 
 
-def _state(application: Application, head: Head) -> Any:
-    workflow = application.registry.find(head.workflow, head.version)
-    return codec.plain(document(application.ports, head, workflow.state if workflow is not None else None).value)
+def _look(application: Application, execution_id: str, at: Callable[[Snapshot], T]) -> T:
+    head = _head(application, execution_id)
+    return look(application.ports, head, application.registry.find(head.workflow, head.version), at)
 
 
 def _entry(entry: HistoryEntry) -> View:

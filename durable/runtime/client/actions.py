@@ -9,9 +9,9 @@ from durable.api.actions import Action, ActionFunction
 from durable.api.document import Document
 from durable.api.log import ExecutionLog
 from durable.errors import ExecutionBusy, ExecutionNotFound, InvalidState
-from durable.protocol import writes
+from durable.protocol import commands, keys
 from durable.protocol.head import Head
-from durable.runtime.client.reading import reading
+from durable.runtime.client.snapshot import AnyWorkflow, look
 from durable.runtime.ports import Ports
 from durable.runtime.storage.sizes import STATE_LIMIT
 
@@ -22,17 +22,20 @@ PAUSE = 0.1  # seconds between looks, doubled up to a second
 def act(
     ports: Ports,
     read: Callable[[], Head],
-    factory: Callable[[], Any] | None,
+    code: Callable[[Head], AnyWorkflow | None],
     action: ActionFunction[Any, Any, Any],
     arguments: Sequence[Any],
     named: Mapping[str, Any],
 ) -> Any:
-    """What the action returns. One that changes the state commits it or raises ExecutionBusy, and may run again for that."""
+    """Return what the action returns.
+
+    One that changes the state commits it or raises ExecutionBusy, and may run again for that.
+    """
     until = ports.clock.now() + WAIT
     pause = PAUSE
     while True:
         head = read()
-        head, state = reading(ports.store, head, lambda seen: (seen, document(ports, seen, factory)))
+        head, state = look(ports, head, code(head), lambda snapshot: (snapshot.head, snapshot.document))
         log = ExecutionLog({"workflow": head.workflow, "execution": head.execution_id, "action": action.name})
         if action.read_only or not head.held(ports.clock.now()):
             result = action.run(Action(state, head.execution_id, log), *arguments, **named)
@@ -47,12 +50,6 @@ def act(
         pause = min(1.0, pause * 2)
 
 
-def document(ports: Ports, head: Head, factory: Callable[[], Any] | None) -> Document:
-    """The document of a head: to be looked at by `reading` while the execution may go on."""
-    stored = ports.values.kept(head.execution_id, head.state_at) if head.state_at else head.state
-    return Document(lambda: stored, factory)
-
-
 def _committed(ports: Ports, head: Head, changed: Document) -> bool:
     """Write the changed document; False when a step or another action came in between."""
     state = ports.values.checked(changed.changes(), "the state")
@@ -60,17 +57,17 @@ def _committed(ports: Ports, head: Head, changed: Document) -> bool:
         return True
     if head.terminal:
         raise InvalidState(f"execution '{head.execution_id}' is {head.status}: its state can't be changed any more")
-    state_at = ""
+    nonce = ports.nonces()
+    identity, state_at = commands.identity_of(nonce), ""
     if len(state) > STATE_LIMIT:
-        state_at = ports.values.keep(head.execution_id, f"state#action#{ports.nonces()}", state)
+        state_at = ports.values.keep(head.execution_id, keys.state(head.birth, "action", nonce), state)
         state = b""
-    answer = ports.store.update(writes.act(head, state, state_at, ports.clock.now()))
-    if isinstance(answer, Head):
-        if head.state_at:
-            ports.values.drop(head.execution_id, [head.state_at])
-        return True
-    if answer.head is None:
+    answer = ports.store.update(commands.act(head, identity, state, state_at, ports.clock.now()))
+    seen = answer if isinstance(answer, Head) else answer.head
+    applied = isinstance(answer, Head) or (seen is not None and commands.applied(seen, identity))  # its answer was lost
+    unnamed = head.state_at if applied else state_at
+    if unnamed:
+        ports.values.drop(head.execution_id, [unnamed])
+    if seen is None:
         raise ExecutionNotFound(f"there is no execution '{head.execution_id}' any more")
-    if state_at:
-        ports.values.drop(head.execution_id, [state_at])
-    return False
+    return applied

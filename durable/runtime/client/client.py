@@ -7,6 +7,7 @@ from collections.abc import Callable
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, overload
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from durable import codec
@@ -14,15 +15,18 @@ from durable.api.workflow import NO_INPUT, Workflow
 from durable.codec import MAX_VALUE
 from durable.engine.entries import InputEntry, elsewhere, pack, with_value
 from durable.errors import AlreadyStarted, CodecError, ExecutionBusy, ExecutionNotFound, InvalidInput, InvalidName
-from durable.protocol import writes
+from durable.protocol import keys
 from durable.protocol.continuation import continuation_of
+from durable.protocol.expiry import expired
 from durable.protocol.head import Head, Status, list_key, shard
 from durable.protocol.updates import Segment
+from durable.protocol.wakes import STALE
 from durable.runtime.client.execution import Execution
-from durable.runtime.ports import Ports
+from durable.runtime.ports import Nonces, Ports
 from durable.runtime.registry import Registry
 from durable.runtime.storage.purge import purge
 from durable.runtime.storage.sizes import HEAD_LIMIT, head_size
+from durable.usercode.durations import later
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -34,14 +38,22 @@ if TYPE_CHECKING:
 ID = re.compile(r"[0-9a-zA-Z_.:-]{1,100}")
 
 
+class NewExecution(Struct, frozen=True):
+    """An execution that is about to be written."""
+
+    head: Head
+    segment: Segment | None  # the first of its history, when that does not fit onto the head
+    kept: str  # the reference of an input that is too large for the history
+
+
 class Client:
     """Starts executions and finds them again. Raises StoreError when the table or the queue can't be reached."""
 
-    def __init__(self, ports: Ports, registry: Registry, *, stable: bool = False) -> None:
-        """`stable`: the identities that `ports.nonces` makes come again when a step is repeated (S11)."""
+    def __init__(self, ports: Ports, registry: Registry, *, ids: Nonces | None = None) -> None:
+        """`ids`: gives what is started and sent its identities; they come again when a step is repeated (S11)."""
         self._ports = ports
         self._registry = registry
-        self._stable = stable
+        self._ids = ids
 
     @overload
     def start(self, workflow: Workflow[None, O, W], *, execution_id: str | None = None) -> Execution[O, W]: ...
@@ -57,7 +69,9 @@ class Client:
         with something else.
         """
         given = input_for(workflow, input, codec.check)
-        return self._start(workflow, given, checked_id(self._ports.nonces() if execution_id is None else execution_id))
+        return self._start(
+            workflow, given, checked_id((self._ids or self._ports.nonces)() if execution_id is None else execution_id)
+        )
 
     def start_named(
         self, name: str, data: object, *, execution_id: str, version: int | None = None
@@ -91,17 +105,18 @@ class Client:
     # --- below -----------------------------------------------------------------------------------------------------
 
     def _handle(self, execution_id: str, workflow: Workflow[Any, Any, Any] | None = None) -> Execution[Any, Any]:
-        return Execution(execution_id, self._ports, self._registry, workflow, stable=self._stable)
+        return Execution(execution_id, self._ports, self._registry, workflow, ids=self._ids)
 
     def _start(self, workflow: Workflow[Any, Any, Any], input: Any, execution_id: str) -> Execution[Any, Any]:
-        head, segment = self._new(workflow, input, execution_id)
-        existing = self._ports.store.create(head, segment)
-        if existing is not None and existing.terminal and existing.due <= self._ports.clock.now():
-            if not purge(self._ports, existing, self._ports.clock.now()):
-                raise ExecutionBusy(
-                    f"execution '{execution_id}' has expired and is being purged: start it again in a while"
-                )
-            existing = self._ports.store.create(head, segment)  # expired: as good as gone (E9)
+        new = self._new(workflow, input, execution_id)
+        head = new.head
+        try:
+            existing = self._created(new)
+        except ExecutionBusy:
+            self._discard(new)
+            raise
+        if existing is not None and existing.birth != head.birth:
+            self._discard(new)
         if existing is None:
             self._ports.observer.execution_started(execution_id, workflow.name)
         elif (existing.workflow, existing.digest) != (head.workflow, head.digest):
@@ -114,7 +129,24 @@ class Client:
             self._ports.queue.send(continuation_of(started))
         return self._handle(execution_id, workflow)
 
-    def _new(self, workflow: Workflow[Any, Any, Any], input: Any, execution_id: str) -> tuple[Head, Segment | None]:
+    def _created(self, new: NewExecution) -> Head | None:
+        """Write it; returns the execution that has its id already."""
+        existing = self._ports.store.create(new.head, new.segment)
+        now = self._ports.clock.now()
+        if existing is None or not expired(existing, now):
+            return existing
+        if not purge(self._ports, existing, now):
+            raise ExecutionBusy(
+                f"execution '{new.head.execution_id}' has expired and is being purged: start it again in a while"
+            )
+        return self._ports.store.create(new.head, new.segment)  # expired: as good as gone (E9)
+
+    def _discard(self, new: NewExecution) -> None:
+        """Delete the large input of an execution that was not written, for there is one of its id."""
+        if new.kept:
+            self._ports.values.drop(new.head.execution_id, [new.kept])
+
+    def _new(self, workflow: Workflow[Any, Any, Any], input: Any, execution_id: str) -> NewExecution:
         try:
             stored = codec.encode(input, workflow.input_type if workflow.takes_input else None)
             self._ports.values.checked(stored, "it")
@@ -123,6 +155,7 @@ class Client:
                 f"the input of workflow '{workflow.name}' can't be stored: {error}", error.path
             ) from error
         now = self._ports.clock.now()
+        entry = self._entry(execution_id, stored, now)
         head = Head(
             execution_id=execution_id,
             status=Status.PENDING,
@@ -130,23 +163,23 @@ class Client:
             version=workflow.version,
             created=now,
             digest=codec.fingerprint([input]) or sha256(stored).hexdigest()[:16],
-            due=now + writes.STALE,
+            due=now + STALE,
             due_shard=shard(execution_id),
             list_key=list_key(workflow.name, execution_id, is_open=True),
-            deadline=now + round(workflow.timeout * 1000) if workflow.timeout is not None else 0,
-            tail=pack([self._entry(execution_id, stored, now)]),
+            deadline=later(now, workflow.timeout) if workflow.timeout is not None else 0,
+            tail=pack([entry]),
         )
         if head_size(head) <= HEAD_LIMIT:
-            return head, None
-        segment = Segment(f"history#000001#0#{now}", "", head.tail)
-        return replace(head, tail=b"", segment=segment.key, segments=1), segment
+            return NewExecution(head, None, entry.kept)
+        segment = Segment(keys.segment(now, 1, 0, 0), "", head.tail)
+        return NewExecution(replace(head, tail=b"", segment=segment.key, segments=1), segment, entry.kept)
 
     def _entry(self, execution_id: str, stored: bytes, now: int) -> InputEntry:
         """The first entry of a history: the input, here or, when it is large, elsewhere (S13)."""
         entry = InputEntry(started=now, ended=now)
         if len(stored) <= MAX_VALUE:
             return with_value(entry, stored)
-        key = f"payload#input#{self._ports.nonces()}"
+        key = keys.payload(now, "input", self._ports.nonces())
         return elsewhere(entry, self._ports.values.keep(execution_id, key, stored))
 
 

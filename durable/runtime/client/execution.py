@@ -4,42 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from functools import partial
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from durable.api.actions import ActionFunction
 from durable.api.messages import Queue as MessageQueue
 from durable.api.messages import checked_message_id, checked_queue
 from durable.api.workflow import Workflow
-from durable.engine.entries import unpack
-from durable.engine.history import History
 from durable.errors import (
     ActionNotFound,
     ErrorInfo,
     ExecutionBusy,
     ExecutionFailed,
-    ExecutionNotFound,
     InvalidState,
     WorkflowNotFound,
 )
-from durable.protocol import writes
-from durable.protocol.continuation import continuation_of
-from durable.protocol.head import AT_REST, ENDING, TERMINAL, Head, Status
-from durable.protocol.updates import Update
+from durable.protocol.head import Head, Status
 from durable.runtime import followups
-from durable.runtime.client import actions, sending
-from durable.runtime.client.history_view import (
-    HistoryEntry,
-    RollbackOutcome,
-    moment,
-    recorded_value,
-    rollback_outcome,
-    shown,
-)
-from durable.runtime.client.reading import reading
-from durable.runtime.ports import ExecutionEnded, Ports
+from durable.runtime.client import actions, commanding, sending
+from durable.runtime.client.history_view import HistoryEntry, RollbackOutcome, moment
+from durable.runtime.client.snapshot import Snapshot, current, look
+from durable.runtime.ports import Nonces, Ports
 from durable.runtime.registry import Registry
-from durable.usercode.durations import Duration, seconds
+from durable.usercode.durations import Duration, later, seconds
 
 if TYPE_CHECKING:
     from typing import Generic, ParamSpec
@@ -77,13 +63,13 @@ class Execution(_Typed["O", "S"]):
         registry: Registry,
         workflow: Workflow[Any, Any, Any] | None = None,
         *,
-        stable: bool = False,
+        ids: Nonces | None = None,
     ) -> None:
         self.id = execution_id
         self._ports = ports
         self._registry = registry
         self._known = workflow  # as its caller has it: outside Lambda there may be no registry
-        self._stable = stable  # the ids that are made for messages come again when a step is repeated (S11)
+        self._ids = ids  # for messages: they come again when a step is repeated (S11)
 
     # --- what it is ------------------------------------------------------------------------------------------------
 
@@ -121,37 +107,36 @@ class Execution(_Typed["O", "S"]):
             raise InvalidState(
                 f"execution '{self.id}' is {head.status}: it has no output. Look at .status, or use .result()"
             )
-        return self._output(head)
+        output: O = self._look(lambda snapshot: snapshot.output, head)
+        return output
 
     @property
     def error(self) -> ErrorInfo | None:
         """Why it failed, was cancelled, or diverged; always the original failure, never the rollback's (R11)."""
-        return self._look(lambda head: failure_of(head, history_of(self._ports, head)))
+        return self._look(lambda snapshot: snapshot.error)
 
     @property
     def state(self) -> S:
         """The durable document as last recorded (S8)."""
-        document: S = self._look(lambda head: actions.document(self._ports, head, self._factory(head)).value)
-        return document
+        state: S = self._look(lambda snapshot: snapshot.state)
+        return state
 
     @property
     def history(self) -> list[HistoryEntry]:
         """Every operation in the order of starts, then every rollback in the order in which it ran."""
-        return self._look(
-            lambda head: shown(history_of(self._ports, head), partial(self._ports.values.kept, head.execution_id))
-        )
+        return self._look(lambda snapshot: snapshot.entries)
 
     @property
     def rollback(self) -> RollbackOutcome:
         """What became of its rollback."""
-        return self._look(lambda head: rollback_outcome(head, history_of(self._ports, head)))
+        return self._look(lambda snapshot: snapshot.rollback)
 
     def result(self, wait: Duration = 0) -> O:
         """The output once it has completed, waited for at most `wait` (seconds or a timedelta).
 
         Raises ExecutionFailed when it ended otherwise, ExecutionBusy when the wait is over.
         """
-        until = self._ports.clock.now() + round(seconds(wait, "result: wait") * 1000)
+        until = later(self._ports.clock.now(), seconds(wait, "result: wait"))
         pause = POLL
         while True:
             head = self._head()
@@ -182,7 +167,7 @@ class Execution(_Typed["O", "S"]):
         head = self._head()
         function = action if isinstance(action, ActionFunction) else self._action(head, action)
         function.check(args, kwargs)
-        return actions.act(self._ports, self._head, self._factory(head), function, args, kwargs)
+        return actions.act(self._ports, self._head, self._code, function, args, kwargs)
 
     def action_named(self, name: str, arguments: Mapping[str, object]) -> Any:
         """Call an action by name, with arguments by name from plain JSON, as HTTP requests do.
@@ -191,7 +176,7 @@ class Execution(_Typed["O", "S"]):
         """
         head = self._head()
         function = self._action(head, name)
-        return actions.act(self._ports, self._head, self._factory(head), function, *function.arguments(arguments))
+        return actions.act(self._ports, self._head, self._code, function, *function.arguments(arguments))
 
     # --- messages --------------------------------------------------------------------------------------------------
 
@@ -212,16 +197,17 @@ class Execution(_Typed["O", "S"]):
         name = queue.name if isinstance(queue, MessageQueue) else checked_queue(queue)
         stored = sending.encoded(self._ports, body, queue.body if isinstance(queue, MessageQueue) else None, name)
         head = self._head()
-        identity = self._ports.nonces() if message_id is None else checked_message_id(message_id)
-        own_id = message_id is not None or self._stable
+        ids = self._ids or self._ports.nonces
+        identity = ids() if message_id is None else checked_message_id(message_id)
+        own_id = message_id is not None or self._ids is not None
         sending.send(self._ports, head, name, stored, identity, own_id=own_id)
         if length is None:
             return None
-        until = self._ports.clock.now() + round(length * 1000)
+        until = later(self._ports.clock.now(), length)
         response = sending.response_to(self._ports, head, identity, until)
         return sending.replied(response, queue.reply if isinstance(queue, MessageQueue) else None, identity)
 
-    # --- verbs (protocol rule 7) -----------------------------------------------------------------------------------
+    # --- commands (protocol rule 7) --------------------------------------------------------------------------------
 
     def cancel(self, *, rollback: bool = True) -> None:
         """End it with the rollback of what has started, or without; the running step is settled first (R12).
@@ -229,95 +215,31 @@ class Execution(_Typed["O", "S"]):
         Asked again, or while it is failing or rolling back, nothing more happens. Raises InvalidState when it has ended
         otherwise.
         """
-        head = self._change(
-            "cancel", self._cancellable, lambda seen: writes.cancel(seen, self._ports.clock.now(), rollback=rollback)
-        )
+        head = commanding.give(self._ports, self.id, commanding.cancel(rollback=rollback))
         if head.status is Status.CANCELLING:  # by this call, or by one whose caller may have died before it sent
-            self._ports.queue.send(continuation_of(head))
+            followups.send_again(self._ports.queue, head, self._ports.clock.now())
 
     def terminate(self) -> None:
         """End it at once, with no rollback; a running step's outcome is not recorded (R12)."""
-        self._change("terminate", self._terminable, lambda seen: writes.terminate(seen, self._ports.clock.now()))
+        commanding.give(self._ports, self.id, commanding.TERMINATE)
 
     def pause(self) -> None:
         """Let nothing more happen until `resume`; the running step is settled first (E7)."""
-        self._change("pause", self._pausable, writes.pause)
+        commanding.give(self._ports, self.id, commanding.PAUSE)
 
     def resume(self) -> None:
         """Go on where it was paused, or, after a deploy that mends the code, where it diverged (E7, D6)."""
-        head = self._change("resume", self._resumable, lambda seen: writes.resume(seen, self._ports.clock.now()))
-        followups.send_resumed(self._ports.queue, head, self._ports.clock.now())
+        head = commanding.give(self._ports, self.id, commanding.RESUME)
+        followups.send_again(self._ports.queue, head, self._ports.clock.now())
 
     # --- below -----------------------------------------------------------------------------------------------------
 
-    def _cancellable(self, head: Head) -> bool:
-        if head.status is Status.CANCELLED:
-            return False
-        self._refuse_terminal(head, "cancelled")
-        return head.status not in ENDING
-
-    def _terminable(self, head: Head) -> bool:
-        if head.status is Status.TERMINATED:
-            return False
-        self._refuse_terminal(head, "terminated")
-        return True
-
-    def _pausable(self, head: Head) -> bool:
-        if head.status is Status.PAUSED:
-            return False
-        if head.status in (*TERMINAL, *ENDING, Status.DIVERGED):
-            raise InvalidState(f"execution '{self.id}' is {head.status}: it can't be paused")
-        return True
-
-    def _resumable(self, head: Head) -> bool:
-        if head.status not in AT_REST:
-            raise InvalidState(f"execution '{self.id}' is {head.status}: only a paused or diverged one can be resumed")
-        return True
-
-    def _refuse_terminal(self, head: Head, verb: str) -> None:
-        if head.terminal:
-            raise InvalidState(f"execution '{self.id}' is {head.status}: it can't be {verb}")
-
-    def _change(self, verb: str, applies: Callable[[Head], bool], make: Callable[[Head], Update]) -> Head:
-        """Write a verb, and read again whenever something changed in between; the head after it, or as it may stay."""
-        refused_at = -1
-        for _ in range(20):
-            seen = self._head()
-            if refused_at >= 0 and seen.revision > refused_at and verb == "resume" and seen.status not in AT_REST:
-                return seen  # resumed: by this call, whose answer was lost, or by another
-            if not applies(seen):
-                return seen
-            answer = self._ports.store.update(make(seen))
-            if isinstance(answer, Head):
-                if answer.terminal:
-                    self._ports.observer.execution_ended(ExecutionEnded.of(answer, "none"))
-                if verb != "pause":  # which may be over before the wait is
-                    followups.forget(self._ports.queue, seen, self._ports.clock.now())
-                return answer
-            refused_at = seen.revision
-        raise ExecutionBusy(f"execution '{self.id}' changed faster than it could be told to {verb}; try again")
-
     def _head(self) -> Head:
-        head = self._ports.store.read(self.id)
-        if head is None or (head.terminal and head.due <= self._ports.clock.now()):
-            raise ExecutionNotFound(f"there is no execution '{self.id}', or it has expired")
-        return head
+        return current(self._ports, self.id)
 
-    def _look(self, look: Callable[[Head], T]) -> T:
-        return reading(self._ports.store, self._head(), look)
-
-    def _output(self, head: Head) -> O:
-        history = history_of(self._ports, head)
-        workflow = self._code(head)
-        annotation = workflow.output_type if workflow is not None else Any
-        recorded = history.output
-        fetch = partial(self._ports.values.kept, head.execution_id)
-        output: Any = None if recorded is None else recorded_value(recorded, fetch, annotation)
-        return cast("O", output)
-
-    def _factory(self, head: Head) -> Callable[[], Any] | None:
-        workflow = self._code(head)
-        return workflow.state if workflow is not None else None
+    def _look(self, at: Callable[[Snapshot], T], head: Head | None = None) -> T:
+        found = self._head() if head is None else head
+        return look(self._ports, found, self._code(found), at)
 
     def _action(self, head: Head, name: str) -> ActionFunction[Any, Any, Any]:
         workflow = self._code(head)
@@ -336,26 +258,11 @@ class Execution(_Typed["O", "S"]):
 
     def _result(self, head: Head) -> O:
         if head.status is Status.COMPLETED:
-            return self._output(head)
-        known = failure_of(head, history_of(self._ports, head))
+            output: O = self._look(lambda snapshot: snapshot.output, head)
+            return output
+        known = self._look(lambda snapshot: snapshot.error, head)
         error = known or ErrorInfo(head.status.capitalize(), f"the execution was {head.status}")
         raise ExecutionFailed(f"execution '{self.id}' {head.status}: {error}", error)
 
     def __repr__(self) -> str:
         return f"<execution {self.id}>"
-
-
-def history_of(ports: Ports, head: Head) -> History:
-    """The whole history of a head: to be looked at by `reading` while the execution may go on."""
-    sealed = ports.store.segments(head, 0) if head.segment else []
-    entries = [*(entry for segment in sealed for entry in unpack(segment.entries)), *unpack(head.tail)]
-    return History(entries)
-
-
-def failure_of(head: Head, history: History) -> ErrorInfo | None:
-    """Why an execution failed, was cancelled, or diverged; None when it did not."""
-    if head.status is Status.DIVERGED:
-        return None if history.divergence is None else history.divergence.error.info()
-    # One that was terminated during its rollback has a cause too.
-    ends = head.status in (*ENDING, Status.FAILED, Status.CANCELLED, Status.TERMINATED)
-    return history.cause.error.info() if ends and history.cause is not None else None

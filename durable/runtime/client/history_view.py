@@ -24,7 +24,7 @@ from durable.engine.entries import (
 from durable.engine.history import History
 from durable.engine.recorded import Attempted, EntryStatus
 from durable.errors import ErrorInfo, StoreError
-from durable.protocol.head import Head, Status
+from durable.protocol.head import ENDING, Head, Status
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 REDACTED = "[redacted]"  # what is shown of the output of a sensitive step (S15)
@@ -113,6 +113,15 @@ def rollback_outcome(head: Head, history: History) -> RollbackOutcome:
         return RollbackOutcome("running", error, [], failed)
     left = _left(history)
     return RollbackOutcome("failed" if errors or left else "completed", error, left, failed)
+
+
+def failure_of(head: Head, history: History) -> ErrorInfo | None:
+    """Return why an execution failed, was cancelled, or diverged; None when it did not."""
+    if head.status is Status.DIVERGED:
+        return None if history.divergence is None else history.divergence.error.info()
+    # One that was terminated during its rollback has a cause too.
+    ends = head.status in (*ENDING, Status.FAILED, Status.CANCELLED, Status.TERMINATED)
+    return history.cause.error.info() if ends and history.cause is not None else None
 
 
 def _left(history: History) -> list[str]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import msgspec
+from msgspec.structs import replace
 
 from durable import codec
-from durable.api.messages import Reply, Sent, fitted, reply_key
+from durable.api.messages import Reply, Sent, fitted
 from durable.codec import NOTHING
 from durable.errors import CodecError, ExecutionBusy, ExecutionNotFound, InvalidInput, InvalidState
-from durable.protocol import writes
-from durable.protocol.continuation import continuation_of
-from durable.protocol.head import AT_REST, Head
+from durable.protocol import commands, keys
+from durable.protocol.head import Head
 from durable.protocol.updates import Put, Refused
+from durable.protocol.wakes import next_wake
+from durable.runtime import followups
 from durable.runtime.ports import Ports
 from durable.runtime.storage.values import INLINE
 
@@ -23,34 +25,63 @@ def send(ports: Ports, head: Head, name: str, body: bytes, message_id: str, *, o
 
     Raises InvalidState for an execution that has ended (Q6).
     """
-    seen: Head | None = head
+    nonce = ports.nonces()
+    message = _message(ports, head, name, body, message_id, nonce)
+    try:
+        put = _put(ports, head, message, nonce, own_id=own_id)
+    except (ExecutionNotFound, InvalidState, ExecutionBusy):
+        _discard(ports, head, message)
+        raise
+    if put is None:
+        _discard(ports, head, message)
+        put = ports.store.read(head.execution_id)
+    now = ports.clock.now()
+    if put is not None and next_wake(put, now) == now:  # whoever sent it before may have died before it woke it
+        followups.send_again(ports.queue, put, now)
+
+
+def _message(ports: Ports, head: Head, name: str, body: bytes, message_id: str, nonce: str) -> Sent:
     inline, kept = msgspec.Raw(body[1:]), ""
     if len(body) > INLINE:
-        inline, kept = NOTHING, ports.values.keep(head.execution_id, f"payload#message#{ports.nonces()}", body)
+        key = keys.payload(head.birth, "message", nonce)
+        inline, kept = NOTHING, ports.values.keep(head.execution_id, key, body)
+    return Sent(id=message_id, queue=name, number=0, body=inline, kept=kept)
+
+
+def _put(ports: Ports, head: Head, message: Sent, nonce: str, *, own_id: bool) -> Head | None:
+    """Write the message; returns the head after it, or None when the message was sent before."""
+    identity = commands.identity_of(nonce)
+    used = keys.sent(head.birth, message.id)
+    seen: Head | None = head
     for _ in range(TRIES):
-        if seen is None:
+        if seen is None or seen.birth != head.birth:
             raise ExecutionNotFound(f"there is no execution '{head.execution_id}'")
         if seen.terminal:
-            if own_id and ports.store.find(head.execution_id, f"sent#{message_id}") is not None:
-                return  # it was sent before the end, and may have been answered
+            if own_id and (by := ports.store.find(head.execution_id, used)) is not None:
+                return seen if by == nonce.encode() else None  # sent before the end, and perhaps answered
             raise InvalidState(f"execution '{seen.execution_id}' is {seen.status}: it takes no messages any more")
-        now = ports.clock.now()
-        sent = Sent(id=message_id, queue=name, number=seen.inbox + 1, body=inline, kept=kept, sent=now)
-        puts = [Put(sent.key, msgspec.json.encode(sent), new=True)]
+        sent = replace(message, number=seen.inbox + 1, sent=ports.clock.now())
+        puts = [Put(keys.message(sent.queue, sent.number), msgspec.json.encode(sent), new=True)]
         if own_id:
-            puts.append(Put(f"sent#{message_id}", b"1", new=True))
-        answer = ports.store.together(writes.send(seen, now), puts)
+            puts.append(Put(used, nonce.encode(), new=True))
+        answer = ports.store.together(commands.send(seen, identity, sent.sent), puts)
         if isinstance(answer, Head):
-            if answer.status not in AT_REST:
-                ports.queue.send(continuation_of(answer))
-            return
+            return answer
         if isinstance(answer, Refused):
             seen = answer.head
-        elif own_id and ports.store.find(head.execution_id, f"sent#{message_id}") is not None:
-            return  # it was sent before
+        elif own_id and (by := ports.store.find(head.execution_id, used)) is not None:
+            return ports.store.read(head.execution_id) if by == nonce.encode() else None
         else:
             seen = ports.store.read(head.execution_id)
+        if seen is not None and commands.applied(seen, identity):  # its answer was lost
+            return seen
     raise ExecutionBusy(f"execution '{head.execution_id}' gets messages faster than this one could be sent; try again")
+
+
+def _discard(ports: Ports, head: Head, message: Sent) -> None:
+    """Delete the large body of a message that was not written."""
+    if message.kept:
+        ports.values.drop(head.execution_id, [message.kept])
 
 
 def encoded(ports: Ports, body: object, annotation: object, name: str) -> bytes:
@@ -78,7 +109,7 @@ def response_to(ports: Ports, head: Head, message_id: str, until: int) -> bytes:
     pause = 0.1
     ended = ""
     while True:
-        response = ports.store.find(head.execution_id, reply_key(message_id))
+        response = ports.store.find(head.execution_id, keys.reply(head.birth, message_id))
         if response is not None:
             reply = msgspec.json.decode(response, type=Reply)
             return ports.values.kept(head.execution_id, reply.kept) if reply.kept else codec.TAGGED + bytes(reply.body)

@@ -76,7 +76,7 @@ class Executor:
             ruling = rule(head, delivery, now)
             if head is None or ruling.action is not Action.CLAIM:
                 return self._obey(ruling, delivery, head)
-            phase = head.phase  # the hint was old
+            continuation, phase = continuation_of(head), head.phase  # of the current revision; the hint was old
         return Verdict.RETURN
 
     def _look_again(self, delivery: Delivery) -> Verdict:
@@ -84,7 +84,9 @@ class Executor:
         try:
             head = self._ports.store.read(delivery.continuation.execution)
             ruling = rule(head, delivery, self._ports.clock.now())
-            return Verdict.RETURN if ruling.action is Action.CLAIM else self._obey(ruling, delivery, head)
+            if ruling.action is Action.CLAIM:
+                ruling = Ruling(Action.HOLD, "the execution may be claimed again")
+            return self._obey(ruling, delivery, head)
         except StoreError:
             return Verdict.RETURN
 
@@ -96,9 +98,7 @@ class Executor:
             self._ports.queue.hold(delivery.receipt, max(0, min(ruling.until, latest) - now) / 1000)
             return Verdict.RETURN
         if ruling.action is Action.RESEND and head is not None:
-            self._ports.queue.send(
-                continuation_of(head), delay=max(0, head.wake - now) / 1000 if head.parked(now) else 0
-            )
+            followups.send_again(self._ports.queue, head, now)
         return Verdict.DELETE
 
     # --- a claimed execution ---------------------------------------------------------------------------------------
@@ -106,31 +106,32 @@ class Executor:
     def _advance(self, head: Head, phase: str, delivery: Delivery, remaining: Remaining) -> Verdict:
         if head.terminal:  # terminated before the claim's answer
             return Verdict.DELETE
+        lease = Lease(self._ports, self._segments, head)
         workflow = self._registry.find(head.workflow, head.version)
         if workflow is None:  # the message's hint was of an earlier execution of this id
             self._notice("unknown_workflow", delivery)
+            lease.release()
             return Verdict.RETURN
-        lease = Lease(self._ports, self._segments, head)
         claimed = Claimed(
             lease=lease,
             workflow=workflow,
             budget=Budget(self._settings, remaining, self._fullest),
             ports=self._ports,
             registry=self._registry,
-            variables=self._vars.of(head.execution_id),
+            variables=self._vars.of(head.life),
             drift=workflow.drift or self._settings.drift,
         )
         if phase != head.phase or head.status in AT_REST:
             # A command came in before the claim's answer: give the lease back, for the claim was not made for this.
-            lease.checkpoint(Checkpoint((), GiveBack()))
+            lease.checkpoint(Checkpoint((), GiveBack(), rollback=phase == "rollback"))
         elif phase == "rollback":
             Rollback(Invocation(claimed, rollback=True)).run()
         else:
             Forward(Invocation(claimed, rollback=False)).run()
         after = lease.head
         if after.terminal:
-            self._segments.forget(after.execution_id)
-            self._vars.forget(after.execution_id)
+            self._segments.forget(after.life)
+            self._vars.forget(after.life)
             self._ports.observer.execution_ended(ended(after, lease))
         followups.send_for(self._ports.queue, after, self._ports.clock.now())
         followups.forget(self._ports.queue, head, self._ports.clock.now())  # a message may have ended a long wait

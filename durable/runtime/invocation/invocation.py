@@ -14,7 +14,7 @@ from durable.engine.entries import Entry
 from durable.engine.outcomes import Diverged, Done, Failed, NeedsMessages, NeedsValue, Parked, Ready, Replies
 from durable.engine.replay import Replay, Settings
 from durable.errors import HistoryDiverged
-from durable.protocol.checkpoint import Checkpoint, End, GiveBack
+from durable.protocol.checkpoint import Checkpoint, End
 from durable.protocol.head import Head, Status
 from durable.runtime.invocation import records
 from durable.runtime.invocation.budget import Budget
@@ -105,11 +105,7 @@ class Invocation:
         self._notify()
         if not wanted.keep:
             return False
-        if head.status is wanted.status:
-            return True
-        if head.lease:  # the command came after the write, whose answer was lost
-            self.lease.checkpoint(Checkpoint((), GiveBack(), rollback=self.rollback))
-        return False
+        return head.status is wanted.status
 
     def diverge(self, error: HistoryDiverged, entries: Sequence[Entry] = ()) -> None:
         """Record that the code does not match the history: the execution rests until somebody resumes it."""

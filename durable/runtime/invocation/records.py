@@ -12,6 +12,7 @@ from durable.errors import ErrorInfo, HistoryDiverged
 from durable.protocol.head import Head
 from durable.runtime.invocation.attempt import Completed, FailedForGood, Outcome, Retrying
 from durable.runtime.ports import StepEnded
+from durable.usercode.durations import later
 from durable.usercode.failures import described
 
 E = TypeVar("E", StepEntry, RollbackEntry)
@@ -49,7 +50,7 @@ def after(entry: E, result: Outcome, started: int, now: int) -> E:
         case FailedForGood(kind=kind, error=error):
             return replace(known, status=EntryStatus.FAILED, failure=kind, error=ErrorRecord.of(error))
         case Retrying(error=error, wait=wait):
-            until = now + round(wait * 1000)
+            until = later(now, wait)
             return replace(known, status=EntryStatus.RETRYING, error=ErrorRecord.of(error), until=until, ended=0)
 
 

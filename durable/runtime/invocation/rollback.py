@@ -116,7 +116,7 @@ class Rollback:
             attempt=number,
             execution_id=head.execution_id,
             idempotency_key=key,
-            forward_idempotency_key=forward_key(head.execution_id, head.run, call.path),
+            forward_idempotency_key=forward_key(head.life, head.run, call.path),
             forward_attempts=entry.charged if entry is not None else 0,
             output=self._output(undoable),
             status=undo_status(entry),

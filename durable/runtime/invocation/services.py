@@ -10,6 +10,8 @@ import msgspec
 
 from durable import codec
 from durable.errors import ConfigurationError, InvalidCall, StepOnly
+from durable.protocol import keys
+from durable.protocol.head import Head
 from durable.protocol.updates import Put
 from durable.runtime.client.client import Client
 from durable.runtime.ports import Ports
@@ -42,11 +44,12 @@ class StableNonces:
 class Reach:
     """One body's reach; what it writes through the database is committed with its record, or not at all (S10)."""
 
-    def __init__(self, ports: Ports, registry: Registry, execution_id: str, workflow: str, key: str) -> None:
+    def __init__(self, ports: Ports, registry: Registry, head: Head, key: str) -> None:
         self._ports = ports
         self._registry = registry
-        self._execution_id = execution_id
-        self._workflow = workflow
+        self._execution_id = head.execution_id
+        self._birth = head.birth
+        self._workflow = head.workflow
         self._ended = ""  # what it was for, once that is over
         self._nonces = StableNonces(key, self._check)
         self._writes: dict[str, Put] = {}
@@ -79,7 +82,7 @@ class Reach:
     def get(self, key: str, returns: Any = Any) -> Any:
         """The value of a key, as this body sees it; None when there is none."""
         self._check("db.get")
-        stored_key = database_key(key)
+        stored_key = self._key(key)
         written = self._writes.get(stored_key)
         stored = self._ports.store.find(self._execution_id, stored_key) if written is None else written.value
         return None if stored is None else codec.decode(stored, returns)
@@ -87,12 +90,12 @@ class Reach:
     def put(self, key: str, value: object) -> None:
         """Set a key, with the step's record."""
         self._check("db.put")
-        self._write(Put(database_key(key), codec.bounded(codec.encode(value), f"the value of '{key}'")))
+        self._write(Put(self._key(key), codec.bounded(codec.encode(value), f"the value of '{key}'")))
 
     def delete(self, key: str) -> None:
         """Remove a key, with the step's record; one that is not there is no fault."""
         self._check("db.delete")
-        self._write(Put(database_key(key), None))
+        self._write(Put(self._key(key), None))
 
     def transact(self, *writes: Mapping[str, Any]) -> None:
         """Write to your own DynamoDB tables, with the step's record: exactly once, whatever crashes.
@@ -107,6 +110,9 @@ class Reach:
             self._foreign.append(write)
             self._bytes += len(msgspec.json.encode(write, order=None))
         self._check_size()
+
+    def _key(self, key: object) -> str:
+        return keys.database(self._birth, checked_key(key))
 
     def _write(self, put: Put) -> None:
         replaced = self._writes.get(put.key)
@@ -127,7 +133,7 @@ class Reach:
     @property
     def client(self) -> Client:
         """A client whose starts and messages carry identities that a repeated attempt uses again (S11)."""
-        return Client(self._ports.with_nonces(self._nonces), self._registry, stable=True)
+        return Client(self._ports, self._registry, ids=self._nonces)
 
     def send(self, queue: str | Queue[Any, Any], body: object) -> None:
         """Put a message into a queue of the own execution (Q7)."""
@@ -152,8 +158,8 @@ class Reach:
 FOREIGN = frozenset({"Put", "Update", "Delete", "ConditionCheck"})
 
 
-def database_key(key: object) -> str:
-    """The key of an item of the database; raises InvalidCall."""
+def checked_key(key: object) -> str:
+    """A key of step.db; raises InvalidCall."""
     if not isinstance(key, str) or not 1 <= size(key, "database key") <= MAX_KEY:
         raise InvalidCall(f"a key of step.db is a string of 1 to {MAX_KEY} bytes, not {key!r}")
-    return f"db#{key}"
+    return key

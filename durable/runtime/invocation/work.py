@@ -158,7 +158,7 @@ class Work:
         budget, head, path = invocation.budget, invocation.head, task.call.path
         return Attempt(
             what=task.what,
-            seed=f"{head.execution_id}:{entry.kind}:{path}",
+            seed=f"{head.life}:{entry.kind}:{path}",
             function=task.function,
             subject="Undo" if task.rollback else "Step",
             arguments=task.call.arguments,
@@ -175,11 +175,11 @@ class Work:
         """Run one attempt."""
         invocation = self._invocation
         head, path, number = invocation.head, task.call.path, attempt.number
-        key = (rollback_key if task.rollback else forward_key)(head.execution_id, head.run, path)
+        key = (rollback_key if task.rollback else forward_key)(head.life, head.run, path)
         fields = {"workflow": head.workflow, "execution": head.execution_id, "step": path, "attempt": number}
         log = ExecutionLog({**fields, "rollback": True} if task.rollback else fields)
         document = Document(invocation.lease.stored_state, invocation.workflow.state)
-        reach = Reach(invocation.ports, invocation.registry, head.execution_id, head.workflow, key)
+        reach = Reach(invocation.ports, invocation.registry, head, key)
         invocation.ports.observer.body_started(head.execution_id, path, number, rollback=task.rollback)
         self._started = invocation.now()
         result = attempt.run(lambda access: task.make(access, number, key), document, invocation.variables, log, reach)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -30,8 +30,10 @@ class Layout(Struct, frozen=True):
         return self.chain[-1].key if self.chain else ""
 
 
-def following(now: Layout, head: Head, recorded: Sequence[Entry], state: bytes) -> Layout:
+def following(now: Layout, head: Head, recorded: Sequence[Entry], state: bytes, key_of: Callable[[int], str]) -> Layout:
     """The layout once these entries are recorded; `state` is the document that will ride on the head.
+
+    `key_of` makes a new key for the segment of a number.
 
     The tail is sealed when the head would grow past its limit. A loop that forgets iterations has its segments compacted.
     """
@@ -47,9 +49,7 @@ def following(now: Layout, head: Head, recorded: Sequence[Entry], state: bytes) 
         return Layout(chain, tail, packed, now.segments, dropped=dropped)
     sealed: list[Segment] = []
     for portion in portions(tail):
-        # The key carries the fence and the execution's birth: neither a stale holder, which may still seal, nor a late
-        # purge of an earlier execution of this id can touch what another has sealed.
-        key = f"history#{now.segments + len(sealed) + 1:06}#{head.fence}#{head.created}"
+        key = key_of(now.segments + len(sealed) + 1)
         before = sealed[-1].key if sealed else chain[-1].key if chain else ""
         sealed.append(Segment(key, before, pack(portion)))
     return Layout([*chain, *sealed], [], b"", now.segments + len(sealed), sealed, dropped)

@@ -2,47 +2,33 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from hashlib import sha256
+from collections.abc import Sequence
 
-from msgspec import Raw, json
+from msgspec import Struct
 from msgspec.structs import replace
 
-from durable.api.messages import Reply, Sent, message_key, reply_key
-from durable.codec import MAX_VALUE
-from durable.engine.entries import (
-    CauseEntry,
-    Entry,
-    InputEntry,
-    LoopEntry,
-    OutputEntry,
-    QueueEntry,
-    RollbackEntry,
-    StepEntry,
-    elsewhere,
-    memo_elsewhere,
-    unpack,
-)
+from durable.api.messages import Sent
+from durable.engine.entries import CauseEntry, Entry, OutputEntry, RollbackEntry, StepEntry, unpack
 from durable.engine.history import History
 from durable.engine.interrupts import Fault, Interrupt, LeaseLost
-from durable.errors import DurableError, StoreError
+from durable.errors import DurableError
 from durable.protocol import writes
-from durable.protocol.checkpoint import Checkpoint
+from durable.protocol.checkpoint import Checkpoint, Continue, GiveBack
 from durable.protocol.head import TERMINAL, Head, Status
-from durable.protocol.updates import Blocked, Segment
-from durable.protocol.writes import Plan
+from durable.protocol.updates import Blocked, Refused, Update
+from durable.protocol.writes import Stored
 from durable.runtime.ports import Ports
-from durable.runtime.storage.cache import SegmentCache, number_of
+from durable.runtime.storage import inbox
+from durable.runtime.storage.cache import SegmentCache
+from durable.runtime.storage.chain import sealed_chain
+from durable.runtime.storage.infrastructure import infrastructure
 from durable.runtime.storage.layout import Layout, following
-from durable.runtime.storage.sizes import STATE_LIMIT
-from durable.runtime.storage.values import INLINE
+from durable.runtime.storage.placing import Placing
 
-logger = logging.getLogger("durable.runtime")
-
-MARKS = 12  # queues of which the head says up to which message they were taken
-LEFTOVERS = 25  # messages of a queue that are looked at together
+Document = tuple[
+    bytes | None, str
+]  # as it goes onto the head (None: it stays as it is), and the reference of a large one
+TRIES = 5  # of giving the lease back while commands come in
 
 
 class InboxChanged(Interrupt):
@@ -59,20 +45,37 @@ class WriteRefused(DurableError):
         super().__init__(f"{which} of step.transact was refused: {reason}")
 
 
+class Prepared(Struct, frozen=True):
+    """A checkpoint that is ready to be written on the head as it was last seen."""
+
+    before: Head
+    update: Update
+    entries: Sequence[Entry]  # what it records
+    layout: Layout
+    document: Document
+
+    @property
+    def status(self) -> Status:
+        """The status that it writes."""
+        return self.update.write["status"]
+
+
 class Lease:
     """A claimed execution: its head as last seen, its history, and checkpoints. Every method may raise LeaseLost or Fault."""
 
     def __init__(self, ports: Ports, cache: SegmentCache, head: Head) -> None:
         self.head = head
         self.values = ports.values
+        self.pressing = False  # what is noted must be recorded before a body runs
         self._ports = ports
         self._cache = cache
-        self._layout = Layout(self._sealed(), unpack(head.tail), head.tail, head.segments)
-        self._state: bytes | None = None if head.state_at else head.state
+        self._placing = Placing(ports, head)
+        with infrastructure():
+            self._layout = Layout(sealed_chain(ports.store, cache, head), unpack(head.tail), head.tail, head.segments)
         sealed = [entry for segment in self._layout.chain for entry in unpack(segment.entries)]
         self.history = History([*sealed, *self._layout.tail])
+        self._state: bytes | None = None  # the document, once it was read
         self._noted: list[Entry] = []
-        self.pressing = False  # what is noted must be recorded before a body runs
         self._broken: Interrupt | None = None
 
     def note(self, entry: Entry, *, first: bool = False) -> None:
@@ -82,260 +85,197 @@ class Lease:
         self.history.record(entry)
 
     def stored_state(self) -> bytes:
-        """The document as stored; empty before the first change."""
+        """Return the document as stored; empty before the first change."""
         if self._state is None:
-            with machinery():
-                self._state = self.values.kept(self.head.execution_id, self.head.state_at)
+            self._state = self.fetch(self.head.state_at) if self.head.state_at else self.head.state
         return self._state
 
     def messages(self, queues: Sequence[str] | None, count: int) -> Sequence[Sent]:
-        """The oldest messages that wait, and that no entry has taken."""
-        arrived, taken = consumed(self.head, self._noted)
-        if self.head.inbox <= arrived:
-            return ()
-        after = None if queues is None else {queue: taken.get(queue, 0) for queue in queues}
-        with machinery():
-            found = self._ports.store.waiting(self.head.execution_id, after, count)
-        fresh = [message for message in found if message.number > taken.get(message.queue, 0)]
-        return within_bounds(sorted(fresh, key=lambda message: message.number)[:count])
+        """Return the oldest messages that wait, and that no entry has taken."""
+        with infrastructure():
+            return inbox.waiting(self._ports.store, self.head, self._noted, queues, count)
 
     def reply(self, message: Sent, response: bytes) -> None:
-        """Leave the response where the sender of the message looks for it."""
-        reply = Reply(Raw(response[1:]))
-        with machinery():
-            if len(response) > INLINE:
-                key = self._fresh_key(f"payload#reply#{message.number}")
-                reply = Reply(kept=self.values.keep(self.head.execution_id, key, response))
-            self._ports.store.keep(self.head.execution_id, reply_key(message.id), json.encode(reply))
+        """Let the sender of a message have the response; the first one stands.
+
+        It is recorded before that the message was taken: who has lost the lease must not answer what another takes.
+        """
+        if any(inbox.took(entry, message) for entry in self._noted):
+            head = self.checkpoint(Checkpoint((), Continue()))
+            if head.status is not Status.RUNNING:  # a command has taken the lease back
+                raise LeaseLost
+        self._placing.response(message, response)
 
     def checkpoint(self, wanted: Checkpoint) -> Head:
         """Record, in one write, what happened and how the execution goes on; returns the head after it (rule 4).
 
-        A verb that came in meanwhile stands: the entries are recorded under it. Raises InboxChanged when it would have
-        parked and a message has come.
+        A command that came in meanwhile stands: the entries are recorded under it, and the lease is given back. Raises
+        InboxChanged when the execution would have parked and a message has come, and WriteRefused.
         """
         if self._broken is not None:  # after a fault nobody knows what was written: not even what is in the table now
             raise self._broken
         try:
-            return self._checkpoint(wanted, self._ports.nonces())
-        except (Fault, LeaseLost) as why:
+            if self.head.terminal or not self.head.lease:
+                raise LeaseLost  # it was given back
+            return self._checkpoint(wanted)
+        except Fault as why:
             self._broken = why
             raise
+        except LeaseLost as why:
+            self._broken = why
+            self._placing.named((), ())
+            raise
+
+    def release(self) -> None:
+        """Give the lease back with nothing recorded: what this claim began stays unaccounted for."""
+        nonce = self._ports.nonces()
+        for _ in range(TRIES):
+            with infrastructure():
+                answer = self._ports.store.update(writes.give_back(self.head, nonce, self._ports.clock.now()))
+            seen = answer if isinstance(answer, Head) else answer.head
+            if seen is None or seen.terminal or not self._is_mine(seen):
+                return
+            self.head = seen
+            if seen.nonce == nonce:
+                return
 
     # --- below -----------------------------------------------------------------------------------------------------
 
-    def _checkpoint(self, wanted: Checkpoint, nonce: str) -> Head:
-        self._noted = [self._relieved(entry) for entry in self._noted]
-        wanted = replace(wanted, entries=[self._relieved(entry) for entry in wanted.entries])
+    def _checkpoint(self, wanted: Checkpoint) -> Head:
+        self._noted = [self._placing.entry(entry) for entry in self._noted]
+        wanted = replace(wanted, entries=[self._placing.entry(entry) for entry in wanted.entries])
+        document = self._placing.document(wanted.state)
+        nonce = self._ports.nonces()
         while True:
-            before = self.head
-            recorded = self._recorded(wanted)
-            count, taken = consumed(before, recorded)
-            if len(taken) > MARKS:
-                self._settle(taken, taken_of(before))
-            state, state_at = self._placed(wanted.state)
-            layout = following(self._layout, before, recorded, before.state if state is None else state)
-            plan = Plan(
-                status=wanted.status,
-                keep=wanted.keep,
-                tail=layout.packed,
-                segment=layout.segment,
-                segments=layout.segments,
-                wake=wanted.wake,
-                inbox=wanted.inbox,
-                state=state,
-                state_at=state_at,
-                ran=wanted.ran,
-                consumed=count,
-                taken=json.encode(taken).decode() if taken else "",
-                rollback_failed=self._rollback_failed(wanted),
-            )
-            with machinery():
-                for segment in layout.sealed:
-                    self._ports.store.seal(before.execution_id, segment)
-                update = writes.checkpoint(before, plan, nonce, self._ports.clock.now())
-                if wanted.writes or wanted.foreign:
-                    answer = self._ports.store.together(update, wanted.writes, wanted.foreign)
-                else:
-                    answer = self._ports.store.update(update)
-            if isinstance(answer, Blocked):
-                refused = None if answer.index is None else answer.index - len(wanted.writes)
-                raise WriteRefused(refused, answer.reason)
-            seen = answer if isinstance(answer, Head) else answer.head
-            if seen is None or seen.fence != before.fence:
+            prepared = self._prepared(wanted, document, nonce)
+            seen = self._written(prepared, wanted)
+            if seen is None or not self._is_mine(seen):
                 raise LeaseLost
             if seen.nonce == nonce:  # written now, or by an earlier try whose answer was lost
-                self._applied(before, seen, layout, recorded, wanted.state)
-                return seen
-            if seen.terminal or (
-                seen.status is not before.status and seen.status in (Status.FAILING, Status.ROLLING_BACK)
-            ):
-                raise LeaseLost
-            self.head = seen
-            if wanted.inbox is not None and seen.inbox != wanted.inbox:
-                raise InboxChanged
+                unmarked = self._unmarked(wanted, prepared)
+                self._applied(prepared, seen, wanted.state)
+                return self._obeyed(wanted, prepared, seen, unmarked)
+            self._look_again(wanted, seen)
 
-    def _rollback_failed(self, wanted: Checkpoint) -> bool:
-        """Whether the execution ends with this, and a rollback has failed for good."""
-        if not wanted.rollback or wanted.status not in TERMINAL:
-            return False
-        rollbacks = [entry for entry in wanted.entries if isinstance(entry, RollbackEntry)]
-        return any(entry.failure is not None for entry in (*self.history.rollbacks.values(), *rollbacks))
+    def _prepared(self, wanted: Checkpoint, document: Document, nonce: str) -> Prepared:
+        """Seal what must be sealed, and make the write for the head as it was last seen."""
+        head, (state, state_at) = self.head, document
+        recorded = self._recorded(wanted)
+        with infrastructure():
+            count, taken = inbox.consumed(head, recorded)
+            taken = inbox.fewer_marks(self._ports.store, head, taken)
+            layout = following(
+                self._layout, head, recorded, head.state if state is None else state, self._placing.segment
+            )
+            for segment in layout.sealed:
+                self._ports.store.seal(head.execution_id, segment)
+        stored = Stored(layout.packed, layout.segment, layout.segments, state, state_at, count, inbox.packed(taken))
+        failed = self._rollback_failed(wanted)
+        update = writes.checkpoint(head, wanted, stored, nonce, self._ports.clock.now(), rollback_failed=failed)
+        return Prepared(head, update, recorded, layout, document)
+
+    def _written(self, prepared: Prepared, wanted: Checkpoint) -> Head | None:
+        """Write, and return the head as it then is; raises WriteRefused."""
+        with infrastructure():
+            if wanted.writes or wanted.foreign:
+                answer = self._ports.store.together(prepared.update, wanted.writes, wanted.foreign)
+            else:
+                answer = self._ports.store.update(prepared.update)
+        match answer:
+            case Blocked(index=index, reason=reason):
+                raise WriteRefused(None if index is None else index - len(wanted.writes), reason)
+            case Refused(head=head):
+                return head
+            case Head():
+                return answer
+
+    def _look_again(self, wanted: Checkpoint, seen: Head) -> None:
+        """Take in the head on which the write was refused; raises LeaseLost and InboxChanged."""
+        before, self.head = self.head, seen
+        if seen.terminal or (seen.status is not before.status and seen.status in (Status.FAILING, Status.ROLLING_BACK)):
+            raise LeaseLost
+        if (seen.state, seen.state_at) != (before.state, before.state_at):
+            self._state = None
+            if wanted.state:  # an action has changed the document since the body read it: the body must run again
+                self.release()
+                raise LeaseLost
+        if wanted.inbox is not None and seen.inbox != wanted.inbox:
+            raise InboxChanged
+
+    def _obeyed(self, wanted: Checkpoint, prepared: Prepared, seen: Head, unmarked: Sequence[Entry]) -> Head:
+        """Do what a command asks that came in after the write, and before its answer or that of its repetition.
+
+        No body runs for this invocation any more, so the start of the one that was about to is not recorded.
+        """
+        if seen.status is prepared.status:
+            return seen
+        if seen.terminal:
+            raise LeaseLost
+        if not seen.lease:
+            return seen
+        return self._checkpoint(Checkpoint(unmarked, GiveBack(), rollback=wanted.rollback))
+
+    def _unmarked(self, wanted: Checkpoint, prepared: Prepared) -> Sequence[Entry]:
+        """Return the entry of the body that was about to run as it is when that does not begin."""
+        mark = wanted.mark
+        if not isinstance(mark, StepEntry) or all(entry is not mark for entry in prepared.entries):
+            return ()
+        if mark.crashed:  # in an earlier claim it may have begun
+            return [replace(mark, marks=mark.marks - 1)]
+        before = self.history.operation(mark.path)
+        return [before or replace(mark, marks=0, started=0, undoable=False)]
 
     def _recorded(self, wanted: Checkpoint) -> list[Entry]:
-        """The entries that stand under the status as it is now."""
+        """Return the entries that stand under the status as it is now."""
         status, _ = writes.settled_status(self.head, wanted.status)
         mark = [] if wanted.mark is None or status is not wanted.status else [wanted.mark]
         entries = [*self._noted, *wanted.entries, *mark]
         return [entry for entry in entries if stands(entry, self.head, wanted.status)]
 
-    def _placed(self, state: bytes) -> tuple[bytes | None, str]:
-        """Where a changed document goes: onto the head when it is small, else into an item of its own."""
-        if not state:
-            return None, ""
-        if len(state) <= STATE_LIMIT:
-            return state, ""
-        with machinery():
-            return b"", self.values.keep(self.head.execution_id, self._fresh_key("state"), state)
+    def _rollback_failed(self, wanted: Checkpoint) -> bool:
+        """Return whether the execution ends with this, and a rollback has failed for good."""
+        if not wanted.rollback or wanted.status not in TERMINAL:
+            return False
+        rollbacks = [entry for entry in wanted.entries if isinstance(entry, RollbackEntry)]
+        return any(entry.failure is not None for entry in (*self.history.rollbacks.values(), *rollbacks))
 
-    def _relieved(self, entry: Entry) -> Entry:
-        """The entry, with its value and its memo kept elsewhere when they are large (S13)."""
-        if isinstance(entry, (InputEntry, StepEntry, LoopEntry, OutputEntry)) and len(entry.stored) > INLINE:
-            entry = elsewhere(entry, self._kept("payload", entry, entry.stored))
-        if isinstance(entry, LoopEntry) and len(entry.state) > INLINE:
-            entry = memo_elsewhere(entry, self._kept("memo", entry, entry.state))
-        return entry
-
-    def _kept(self, prefix: str, entry: Entry, stored: bytes) -> str:
-        name = sha256(f"{entry.kind}:{entry.path}".encode()).hexdigest()[:16]
-        with machinery():
-            return self.values.keep(self.head.execution_id, self._fresh_key(f"{prefix}#{name}"), stored)
-
-    def _settle(self, taken: dict[str, int], recorded: Mapping[str, int]) -> None:
-        """Delete the messages that a crash may have left of the queues that were served longest ago, and forget their marks.
-
-        A mark keeps a message that was taken, and is still there, from being taken again; an execution may well use a new
-        queue for each of its thousand questions.
-        """
-        old = [queue for queue, mark in recorded.items() if taken[queue] == mark]  # what is about to be taken must stay
-        oldest = {queue: taken[queue] for queue in sorted(old, key=taken.__getitem__)[: -(MARKS // 2)]}
-        execution_id = self.head.execution_id
-        with machinery():
-            while True:
-                found = self._ports.store.waiting(execution_id, dict.fromkeys(oldest, 0), LEFTOVERS)
-                left = [message.key for message in found if message.number <= oldest[message.queue]]
-                if not left:
-                    break
-                self._ports.store.drop(execution_id, left)
-        for queue in oldest:
-            del taken[queue]
-
-    def _fresh_key(self, prefix: str) -> str:
-        """A key that was never used: what a checkpoint that fails has written stays unnamed, and is not overwritten."""
-        return f"{prefix}#{self.head.fence}#{self.head.revision}#{self.head.created}"
-
-    def fetch(self, reference: str) -> bytes:
-        """Return a value that is stored elsewhere."""
-        with machinery():
-            return self.values.kept(self.head.execution_id, reference)
-
-    def _applied(self, before: Head, head: Head, layout: Layout, recorded: Sequence[Entry], state: bytes) -> None:
-        for entry in recorded:
+    def _applied(self, prepared: Prepared, head: Head, state: bytes) -> None:
+        """Take in what was written, and delete what no head names any more."""
+        before, layout = prepared.before, prepared.layout
+        for entry in prepared.entries:
             self.history.record(entry)
+        references = [reference for entry in prepared.entries for reference in entry.references]
         self._noted, self.pressing = [], False
-        if state:
+        if state and (head.state, head.state_at) == prepared.document:
             self._state = state
+        elif (head.state, head.state_at) != (before.state, before.state_at):  # by an action, since
+            self._state = None
         if layout.chain is not self._layout.chain:
-            self._cache.put(head.execution_id, list(layout.chain))
+            self._cache.put(head.life, list(layout.chain))
         self._layout = Layout(layout.chain, layout.tail, layout.packed, layout.segments)
         self.head = head
         unnamed = [segment.key for segment in layout.dropped]
-        unnamed += [
-            message_key(queue, number)
-            for entry in recorded
-            if isinstance(entry, QueueEntry)
-            for queue, numbers in entry.took.items()
-            for number in numbers
-        ]
+        unnamed += inbox.taken_keys(prepared.entries)
         values, self.history.forgotten = self.history.forgotten, []
         if before.state_at and before.state_at != head.state_at:
             values.append(before.state_at)
-        if unnamed or values:
-            self._drop(unnamed, values)
+        self._placing.drop(unnamed, values)
+        self._placing.named([*references, head.state_at], [segment.key for segment in layout.sealed])
 
-    def _drop(self, keys: Sequence[str], values: list[str]) -> None:
-        """Delete items that no head names any more; what is left by a crash goes when the execution is purged."""
-        try:
-            if keys:
-                self._ports.store.drop(self.head.execution_id, keys)
-            if values:
-                self.values.drop(self.head.execution_id, values)
-        except StoreError as error:
-            logger.warning("items that nothing names were left: %s", error, extra={"execution": self.head.execution_id})
+    def _is_mine(self, seen: Head) -> bool:
+        return seen.birth == self.head.birth and seen.fence == self.head.fence
 
-    def _sealed(self) -> list[Segment]:
-        """The whole chain, oldest first; what this process has kept is not read again."""
-        head = self.head
-        if not head.segment:
-            return []
-        kept = self._cache.chain(head.execution_id)
-        keys = [segment.key for segment in kept]
-        if head.segment in keys:  # the usual case; where another process has compacted the tail away, a part of it
-            chain = kept[: keys.index(head.segment) + 1]
-        else:
-            with machinery():
-                newer = list(self._ports.store.segments(head, number_of(keys[-1]) if keys else 0))
-                previous = newer[0].previous if newer else ""
-                if previous in keys:
-                    chain = [*kept[: keys.index(previous) + 1], *newer]
-                elif previous or not newer:  # what is kept is of an earlier execution of this id
-                    chain = list(self._ports.store.segments(head, 0))
-                else:
-                    chain = newer
-        self._cache.put(head.execution_id, chain)
-        return chain
-
-
-def within_bounds(messages: Sequence[Sent]) -> Sequence[Sent]:
-    """As many of the messages, from the oldest, as one entry can hold; the rest goes on waiting."""
-    size = 0
-    for at, message in enumerate(messages):
-        size += len(json.encode(message))  # with its id: of very many small ones that is the most of it
-        if at and size > MAX_VALUE:
-            return messages[:at]
-    return messages
-
-
-def consumed(head: Head, recorded: Sequence[Entry]) -> tuple[int, dict[str, int]]:
-    """How many messages have been taken once these entries are recorded, and up to which number of each queue."""
-    count, taken = head.consumed, taken_of(head)
-    for entry in recorded:
-        if isinstance(entry, QueueEntry):
-            for queue, numbers in entry.took.items():
-                count += len(numbers)
-                taken[queue] = max(numbers)
-    return count, taken
-
-
-def taken_of(head: Head) -> dict[str, int]:
-    """Up to which number the messages of each queue have been taken, as far as the head remembers."""
-    return json.decode(head.taken, type=dict[str, int]) if head.taken else {}
+    def fetch(self, reference: str) -> bytes:
+        """Return a value that is stored elsewhere."""
+        with infrastructure():
+            return self._ports.values.kept(self.head.execution_id, reference)
 
 
 def stands(entry: Entry, head: Head, wanted: Status) -> bool:
-    """Whether an entry is recorded: an end is not, when a verb that came in has the execution end otherwise."""
+    """Return whether an entry is recorded: an end is not, when a command that came in has the execution end otherwise."""
     if not isinstance(entry, (OutputEntry, CauseEntry)):
         return True
     status, resume_to = writes.settled_status(head, wanted)
     if isinstance(entry, OutputEntry):
         return status is Status.COMPLETED
     return status in (*TERMINAL, Status.FAILING, Status.ROLLING_BACK) or resume_to == Status.FAILING
-
-
-@contextmanager
-def machinery() -> Iterator[None]:
-    """Make a fault of the table or the queue one that user code can't catch (D9)."""
-    try:
-        yield
-    except StoreError as error:
-        raise Fault(error) from error

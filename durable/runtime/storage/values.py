@@ -9,6 +9,7 @@ import zlib
 from collections import OrderedDict
 
 from durable.errors import CodecError
+from durable.protocol import keys
 from durable.runtime.ports import Blobs, Store
 
 INLINE = 16_000  # bytes of a value that ride in the history: every cold load reads them
@@ -46,12 +47,12 @@ class Vault:
         """Write a value under a key that was never used before; the reference to it. It counts once a head names it."""
         packed = zlib.compress(stored, 1)
         if len(packed) > ITEM and self._blobs is not None:
-            self._blobs.put(f"{execution_id}/{key}", packed)
+            self._blobs.put(_object(execution_id, key), packed)
             reference = f"object:{key}"
         elif len(packed) > ITEM:
             pieces = [packed[start : start + ITEM] for start in range(0, len(packed), ITEM)]
             for at, piece in enumerate(pieces):
-                self._store.keep(execution_id, f"{key}#{at}", piece)
+                self._store.keep(execution_id, keys.piece(key, at), piece)
             reference = f"items:{key}:{len(pieces)}"
         else:
             self._store.keep(execution_id, key, packed)
@@ -71,7 +72,7 @@ class Vault:
                 raise CodecError(
                     f"a value of execution '{execution_id}' is in a bucket, and none is configured: DURABLE_BUCKET"
                 )
-            packed = self._blobs.get(f"{execution_id}/{key}")
+            packed = self._blobs.get(_object(execution_id, key))
         else:
             packed = b"".join(self._store.kept(execution_id, each) for each in item_keys(reference))
         stored = zlib.decompress(packed)
@@ -81,24 +82,28 @@ class Vault:
     def drop(self, execution_id: str, references: list[str]) -> None:
         """Delete values that no head names any more."""
         self._store.drop(execution_id, [key for reference in references for key in item_keys(reference)])
-        for reference in references:
-            form, _, key = reference.partition(":")
-            if form == "object" and self._blobs is not None:
-                self._blobs.drop(f"{execution_id}/{key}")
+        if self._blobs is not None:
+            forms = [reference.partition(":") for reference in references]
+            self._blobs.drop([_object(execution_id, key) for form, _, key in forms if form == "object"])
 
-    def purge(self, execution_id: str) -> None:
+    def purge(self, execution_id: str, birth: int) -> None:
         """Delete every object of an execution; its items go with the table's."""
         if self._blobs is not None:
-            self._blobs.drop(f"{execution_id}/")
+            self._blobs.purge(f"{execution_id}/{birth}/")
 
     def _remember(self, execution_id: str, reference: str, stored: bytes) -> None:
         if len(stored) > CACHE // 4:
             return
+        self._cached += len(stored) - len(self._cache.pop((execution_id, reference), b""))
         self._cache[execution_id, reference] = stored
-        self._cached += len(stored)
         while self._cached > CACHE:
             _, oldest = self._cache.popitem(last=False)
             self._cached -= len(oldest)
+
+
+def _object(execution_id: str, key: str) -> str:
+    """The key of an object: all of one life of an execution begin alike."""
+    return f"{execution_id}/{keys.birth(key)}/{key}"
 
 
 def item_keys(reference: str) -> list[str]:
@@ -108,5 +113,5 @@ def item_keys(reference: str) -> list[str]:
         return [rest]
     if form == "items":
         key, _, count = rest.rpartition(":")
-        return [f"{key}#{at}" for at in range(int(count))]
+        return [keys.piece(key, at) for at in range(int(count))]
     return []

@@ -12,12 +12,12 @@ from durable.engine.entries import Entry, RollbackEntry, pack, unpack
 from durable.engine.recorded import EntryStatus, ErrorRecord
 from durable.errors import ErrorInfo, StoreError
 from durable.protocol import writes
-from durable.protocol.continuation import Delivery, continuation_of
+from durable.protocol.continuation import Delivery
 from durable.protocol.delivery import Action, Verdict, rule
 from durable.protocol.head import ENDING, Head, Status
 from durable.protocol.updates import Refused, Update
-from durable.runtime.client.execution import history_of
-from durable.runtime.client.reading import reading
+from durable.runtime import followups
+from durable.runtime.client.snapshot import look
 from durable.runtime.invocation import records
 from durable.runtime.invocation.executor import fields
 from durable.runtime.ports import ExecutionEnded, Ports
@@ -25,7 +25,7 @@ from durable.runtime.registry import Registry
 
 logger = logging.getLogger("durable.runtime")
 
-DELAY = 60.0  # seconds before the next try
+DELAY = 60_000  # milliseconds before the next try
 CRASHES = 2  # dead letters that fail an execution which was claimed and never came to a checkpoint
 LETTERS = 4  # dead letters that fail one of which nothing is known
 POISONED = ErrorInfo(
@@ -36,21 +36,21 @@ POISONED = ErrorInfo(
 
 
 class DeadLetters:
-    """Deals with dead letters."""
+    """Handles dead letters."""
 
     def __init__(self, ports: Ports, registry: Registry) -> None:
         self._ports = ports
         self._registry = registry
 
-    def bury(self, delivery: Delivery) -> Verdict:
-        """What becomes of a dead letter; a fault of the machinery returns it."""
+    def handle(self, delivery: Delivery) -> Verdict:
+        """Return what becomes of a dead letter; a fault of the infrastructure returns it to its queue."""
         try:
-            return self._bury(delivery)
+            return self._handle(delivery)
         except StoreError as error:
-            logger.warning("a dead letter is left after a fault of the machinery: %s", error, extra=fields(delivery))
+            logger.warning("a dead letter is left after a fault: %s", error, extra=fields(delivery))
             return Verdict.RETURN
 
-    def _bury(self, delivery: Delivery) -> Verdict:
+    def _handle(self, delivery: Delivery) -> Verdict:
         head = self._ports.store.read(delivery.continuation.execution)
         for _ in range(5):
             now = self._ports.clock.now()
@@ -65,43 +65,41 @@ class DeadLetters:
                 return Verdict.DELETE
             answer = self._ports.store.update(self._decide(head, delivery, ruling.action, now))
             if not isinstance(answer, Refused):
-                self._tell(head, answer, delivery)
+                self._notify(head, answer, delivery)
                 return Verdict.DELETE
             head = answer.head
         return Verdict.RETURN
 
     def _decide(self, head: Head, delivery: Delivery, action: Action, now: int) -> Update:
         known = self._registry.find(head.workflow, head.version) is not None
-        if action is Action.HOLD or not known:  # it merely waits, or this deployment can't know: nothing is counted
-            return writes.bury(head, delivery.message_id, None, head.status, now, counted=False)
+        progress = delivery.continuation.revision < head.revision  # its claim has come to a checkpoint
+        if action is Action.HOLD or progress or not known:  # it is to blame for nothing, or this deployment can't know
+            return writes.dead_letter(head, delivery.message_id, None, head.status, now, counted=False)
         dead = head.dead + 1
         if dead < (CRASHES if head.unaccounted else LETTERS):
-            return writes.bury(head, delivery.message_id, None, head.status, now, counted=True)
-        if head.status in ENDING:
-            end = self._end(head)
-            entry: Entry = RollbackEntry(
-                status=EntryStatus.FAILED,
-                failure="exhausted",
-                error=ErrorRecord.of(POISONED),
-                started=now,
-                ended=now,
-            )
-        else:
-            end = Status.FAILING
-            entry = records.cause(POISONED, now)
-        entries = [entry]
-        if head.status is Status.CANCELLING:
-            entries.append(records.cancellation(now))
+            return writes.dead_letter(head, delivery.message_id, None, head.status, now, counted=True)
+        end, entries = self._end(head, now)
         tail = pack([*unpack(head.tail), *entries])
-        return writes.bury(head, delivery.message_id, tail, end, now, counted=True)
+        return writes.dead_letter(head, delivery.message_id, tail, end, now, counted=True)
 
-    def _end(self, head: Head) -> Status:
-        """How an execution ends whose rollback can't be finished: as its cause says."""
-        cause = reading(self._ports.store, head, lambda seen: history_of(self._ports, seen)).cause
-        cancelled = head.status is Status.CANCELLING or (cause is not None and cause.cancelled)
-        return Status.CANCELLED if cancelled else Status.FAILED
+    def _end(self, head: Head, now: int) -> tuple[Status, list[Entry]]:
+        """Return how an execution goes on that no invocation can bring forward, and what is recorded of it."""
+        if head.status not in ENDING:
+            return Status.FAILING, [records.cause(POISONED, now)]
+        entry = RollbackEntry(
+            status=EntryStatus.FAILED,
+            failure="exhausted",
+            error=ErrorRecord.of(POISONED),
+            started=now,
+            ended=now,
+        )
+        if head.status is Status.CANCELLING:
+            return Status.CANCELLED, [entry, records.cancellation(now)]
+        cause = look(self._ports, head, None, lambda snapshot: snapshot.history.cause)
+        cancelled = cause is not None and cause.cancelled
+        return Status.CANCELLED if cancelled else Status.FAILED, [entry]
 
-    def _tell(self, before: Head, head: Head, delivery: Delivery) -> None:
+    def _notify(self, before: Head, head: Head, delivery: Delivery) -> None:
         ends = head.status is not before.status
         self._ports.observer.noticed("dead_letter", head.execution_id, head.workflow)
         if head.terminal:
@@ -113,5 +111,4 @@ class DeadLetters:
         logger.log(level, "dead letter (%d in a row): the execution is %s", dead, head.status, extra=fields(delivery))
 
     def _send(self, head: Head, now: int) -> None:
-        delay = max(0, head.wake - now) / 1000 if head.parked(now) else DELAY
-        self._ports.queue.send(continuation_of(head), delay=delay)
+        followups.send_again(self._ports.queue, head, now, not_before=now + DELAY)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+from msgspec import Struct
 
 from durable.errors import ConfigurationError
 from durable.protocol.continuation import Continuation
@@ -10,6 +11,17 @@ from durable.runtime.ports import Publisher, Queue
 
 SOURCE = "durable"
 ROLLBACK_FAILED = "rollback-failed"  # the detail-type
+
+
+class RollbackFailed(Struct, frozen=True):
+    """An execution that has ended, and whose rollback has failed."""
+
+    execution_id: str
+    birth: int  # 0: it is not known
+    revision: int
+    workflow: str
+    version: int
+    status: str
 
 
 class Relay:
@@ -27,17 +39,18 @@ class Relay:
             )
         )
 
-    def tell(self, execution_id: str, revision: int, workflow: str, version: int, status: str) -> None:
+    def notify(self, change: RollbackFailed) -> None:
         """Publish that a rollback has failed: at least once, with an `id` by which it is taken once (R10).
 
         Raises StoreError, and ConfigurationError where no bus is configured.
         """
         if self._publisher is None:
             raise ConfigurationError("no event bus is configured: set DURABLE_BUS, or deploy the template with its bus")
+        life = f"{change.execution_id}:{change.birth}" if change.birth else change.execution_id  # an id is used again
         envelope = {
-            "id": f"{execution_id}:{revision}",
-            "execution": execution_id,
-            "workflow": workflow,
-            "detail": {"status": status, "version": version},
+            "id": f"{life}:{change.revision}",
+            "execution": change.execution_id,
+            "workflow": change.workflow,
+            "detail": {"status": change.status, "version": change.version},
         }
         self._publisher.publish(ROLLBACK_FAILED, SOURCE, msgspec.json.encode(envelope).decode())

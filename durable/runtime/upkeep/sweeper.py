@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 
 from durable.errors import StoreError
 from durable.protocol import writes
-from durable.protocol.continuation import continuation_of
+from durable.protocol.expiry import expired
 from durable.protocol.head import AT_REST, SHARDS, Head
+from durable.runtime import followups
 from durable.runtime.ports import Ports
 from durable.runtime.storage.purge import purge
 
@@ -61,12 +62,12 @@ class Sweeper:
         if head is None or head.due != due or due > now:
             return False  # the index lags behind
         if head.terminal:
-            return purge(self._ports, head, now)
+            return expired(head, now) and purge(self._ports, head, now)
         if head.held(now) or head.status in AT_REST:
             return False
         answer = self._ports.store.update(writes.sweep(head, due, now))
         if not isinstance(answer, Head):
             return False
-        self._ports.queue.send(continuation_of(answer))
+        followups.send_again(self._ports.queue, answer, now)
         self._ports.observer.noticed("swept", execution_id, head.workflow)
         return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,13 +86,18 @@ class RecordedBlobs:
         """Return an object's bytes."""
         return self.attempts.make(self._call("GetObject", f"read '{key}' from", key), lambda: self.blobs.get(key))
 
-    def drop(self, prefix: str) -> None:
+    def drop(self, keys: Sequence[str]) -> None:
+        """Delete objects; those that are gone already are no fault."""
+        if keys:
+            self.attempts.make(
+                self._call("DeleteObjects", "delete objects from", keys[0]), lambda: self.blobs.drop(keys)
+            )
+
+    def purge(self, prefix: str) -> None:
         """Delete every object whose key begins so."""
         call = self._call("ListObjectsV2", f"delete '{prefix}' from", prefix)
-        if self.attempts.make(call, lambda: self.blobs.keys(prefix)):
-            self.attempts.make(
-                self._call("DeleteObjects", f"delete '{prefix}' from", prefix), lambda: self.blobs.drop(prefix)
-            )
+        if found := self.attempts.make(call, lambda: self.blobs.keys(prefix)):
+            self.drop(found)
 
     def _call(self, operation: str, doing: str, key: str) -> PortCall:
         return PortCall("s3", operation, f"{doing} the payload bucket", lambda: {"Key": key})

@@ -10,7 +10,7 @@ import pytest
 
 from durable.api.messages import Sent
 from durable.engine.entries import QueueEntry, pack
-from durable.runtime.storage.lease import within_bounds
+from durable.runtime.storage.inbox import within_bounds
 
 ITEM = 400_000  # bytes: DynamoDB takes no larger one
 

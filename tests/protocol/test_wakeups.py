@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from durable.engine.entries import FOREVER
 from durable.protocol.head import AT_REST, TERMINAL, Head, Status
-from durable.runtime.followups import LostExecution, send_for, send_resumed
+from durable.runtime.followups import LostExecution, send_again, send_for
 from durable.testing import Harness
-from tests.runtime.heads import head
+from durable.usercode.durations import FOREVER
+from tests.protocol.heads import head
 
 pytestmark = pytest.mark.rule("E5")
 
@@ -84,5 +84,5 @@ def test_a_resumed_execution_has_its_wake_up(
     if "wake" in standing:
         wake = standing["wake"]
         standing = standing | {"wake": now + 1000 * wake if isinstance(wake, int) else FOREVER}
-    send_resumed(durable.application.queue, head(**standing), now)
+    send_again(durable.application.queue, head(**standing), now)
     assert sent(durable) == messages

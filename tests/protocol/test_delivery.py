@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import UNSET
 from msgspec.structs import replace
 from msgspec.structs import replace as changed
 
-from durable.engine.entries import FOREVER
 from durable.protocol.delivery import Action, Ruling, rule
 from durable.protocol.head import AT_REST, FORWARD, TERMINAL, Head, Status
-from tests.runtime.heads import EARLIER, LATER, NOW, delivery, head
+from durable.usercode.durations import FOREVER
+from tests.protocol.heads import EARLIER, LATER, NOW, delivery, head
 
 ENDED = "the execution has ended"
 MOVED_ON = "the execution has moved on"
@@ -55,9 +56,35 @@ def test_at_rest_and_older_mine(status: Status) -> None:
     assert rule(head(status=status), delivery(4, "mine"), NOW) == Ruling(Action.DELETE, f"the execution is {status}")
 
 
-@pytest.mark.parametrize("standing", [head(), head(lease=NOW), head(wake=LATER), head(wake=FOREVER)])
+@pytest.mark.parametrize(
+    "standing", [head(), head(lease=NOW), head(status=Status.FAILING, claims=1), head(wake=LATER), head(wake=FOREVER)]
+)
 def test_older_mine(standing: Head) -> None:
     assert rule(standing, delivery(4, "mine"), NOW) == Ruling(Action.RESEND, MAY_HAVE_DIED)
+
+
+@pytest.mark.parametrize(
+    "standing",
+    [head(claims=1), head(claims=1, lease=NOW), head(status=Status.ROLLING_BACK, undoing=1), head(claims=2, wake=NOW)],
+)
+def test_older_mine_and_not_given_back(standing: Head) -> None:
+    """Its invocation has died, or is late and still works: the message claims, and fences that off."""
+    assert rule(standing, delivery(4, "mine"), NOW) == Ruling(Action.CLAIM, "")
+
+
+@pytest.mark.parametrize("birth", [EARLIER - 1, EARLIER + 1])
+@pytest.mark.parametrize("message", MESSAGES)
+@pytest.mark.parametrize("standing", [head(), head(lease=LATER), head(status=Status.PAUSED), head(wake=LATER)])
+def test_of_another_life_of_the_id(standing: Head, message: tuple[int, str], birth: int) -> None:
+    of = delivery(*message)
+    ruling = rule(standing, replace(of, continuation=changed(of.continuation, birth=birth)), NOW)
+    assert ruling == Ruling(Action.DELETE, "the message is of an earlier execution of this id")
+
+
+def test_without_a_birth_a_message_is_for_whichever_execution_has_the_id() -> None:
+    of = delivery(5, "another")
+    ruling = rule(head(), replace(of, continuation=changed(of.continuation, birth=UNSET)), NOW)
+    assert ruling == Ruling(Action.CLAIM, "")
 
 
 @pytest.mark.parametrize("message_id", ["mine", "another"])
@@ -74,9 +101,11 @@ def test_at_rest_and_current(status: Status, message_id: str) -> None:
     assert rule(standing, delivery(5, message_id), NOW) == Ruling(Action.DELETE, f"the execution is {status}")
 
 
-def test_parked_without_a_wake_time_and_nothing_new() -> None:
-    standing = head(status=Status.WAITING, wake=FOREVER, inbox=2, seen=2)
-    assert rule(standing, delivery(5, "another"), NOW) == Ruling(Action.DELETE, "the execution waits for a message")
+@pytest.mark.parametrize("message_id", ["mine", "another"])
+@pytest.mark.parametrize("wake", [FOREVER, FOREVER + 1])
+def test_parked_without_a_wake_time_and_nothing_new(wake: int, message_id: str) -> None:
+    standing = head(status=Status.WAITING, wake=wake, inbox=2, seen=2)
+    assert rule(standing, delivery(5, message_id), NOW) == Ruling(Action.DELETE, "the execution waits for a message")
 
 
 @pytest.mark.parametrize("status", [Status.WAITING, Status.ROLLING_BACK])
