@@ -203,6 +203,7 @@ def test_the_table_keeps_its_data_and_shows_both_images(template: Template) -> N
     assert table["BillingMode"] == "PAY_PER_REQUEST"
     assert table["StreamSpecification"] == {"StreamViewType": "NEW_AND_OLD_IMAGES"}
     assert table["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
+    assert table["TimeToLiveSpecification"] == {"AttributeName": "expires", "Enabled": True}
     assert table["SSESpecification"] == {"SSEEnabled": True}
     assert {
         index["IndexName"]: ([key["AttributeName"] for key in index["KeySchema"]], index["Projection"])

@@ -17,7 +17,10 @@ BUSY = 10.0  # seconds to wait for another process that writes to the same file
 _TABLES = """
 CREATE TABLE head (pk TEXT PRIMARY KEY, head BLOB, status TEXT, due_shard TEXT, due INTEGER) WITHOUT ROWID;
 CREATE INDEX due ON head (due, due_shard, status) WHERE due > 0;
-CREATE TABLE item (pk TEXT, sk TEXT, value BLOB, previous TEXT, PRIMARY KEY (pk, sk)) WITHOUT ROWID;
+CREATE TABLE item (
+    pk TEXT, sk TEXT, value BLOB, previous TEXT, expires INTEGER, PRIMARY KEY (pk, sk)
+) WITHOUT ROWID;
+CREATE INDEX expires ON item (expires) WHERE expires > 0;
 CREATE TABLE change (number INTEGER PRIMARY KEY AUTOINCREMENT, before BLOB, after BLOB);
 CREATE TABLE message (
     number INTEGER PRIMARY KEY, id TEXT, queue TEXT, body TEXT, attributes TEXT, sent INTEGER, visible INTEGER,

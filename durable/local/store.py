@@ -83,12 +83,12 @@ class SqliteStore:
                 key = found[1]
         return chain[::-1]
 
-    def keep(self, execution_id: str, key: str, value: bytes, *, new: bool = False) -> bool:
+    def keep(self, execution_id: str, key: str, value: bytes, *, new: bool = False, expires: int = 0) -> bool:
         """Write a value into an item of its own; `new`: only if there is no such item. Whether it is the one that stands."""
         with self._database as connection:
             standing = _item(connection, execution_id, key) if new else None
             if standing is None:
-                _keep(connection, execution_id, key, value)
+                _keep(connection, execution_id, key, value, expires)
             return standing is None or standing[0] == value
 
     def kept(self, execution_id: str, key: str) -> bytes:
@@ -147,7 +147,10 @@ class SqliteStore:
             connection.executemany("DELETE FROM item WHERE pk = ? AND sk = ?", [(execution_id, key) for key in keys])
 
     def due(self, shard: str, since: int, until: int, limit: int) -> Sequence[tuple[str, int]]:
-        """Return executions of a shard that are due from then to then, soonest first."""
+        """Return executions of a shard that are due from then to then, soonest first; what has expired by then is deleted."""
+        if self._database.rows("SELECT 1 FROM item WHERE expires > 0 AND expires <= ? LIMIT 1", (until,)):
+            with self._database as connection:
+                connection.execute("DELETE FROM item WHERE expires > 0 AND expires <= ?", (until,))
         return self._database.rows(
             "SELECT pk, due FROM head WHERE due > 0 AND due BETWEEN ? AND ? AND due_shard = ? ORDER BY due LIMIT ?",
             (since, until, shard, limit),
@@ -222,16 +225,20 @@ def _item(connection: sqlite3.Connection, execution_id: str, key: str) -> tuple[
 
 
 def _seal(connection: sqlite3.Connection, execution_id: str, segment: Segment) -> None:
-    _write(connection, execution_id, segment.key, segment.entries, segment.previous)
+    _write(connection, execution_id, segment.key, segment.entries, segment.previous, 0)
 
 
-def _keep(connection: sqlite3.Connection, execution_id: str, key: str, value: bytes) -> None:
-    _write(connection, execution_id, key, value, "")
+def _keep(connection: sqlite3.Connection, execution_id: str, key: str, value: bytes, expires: int) -> None:
+    _write(connection, execution_id, key, value, "", expires)
 
 
-def _write(connection: sqlite3.Connection, execution_id: str, key: str, value: bytes, previous: str) -> None:
+def _write(
+    connection: sqlite3.Connection, execution_id: str, key: str, value: bytes, previous: str, expires: int
+) -> None:
     _check_size(len(value) + len(key) + len(execution_id), f"keep value '{key}' of execution '{execution_id}'")
-    connection.execute("INSERT OR REPLACE INTO item VALUES (?, ?, ?, ?)", (execution_id, key, value, previous))
+    connection.execute(
+        "INSERT OR REPLACE INTO item VALUES (?, ?, ?, ?, ?)", (execution_id, key, value, previous, expires)
+    )
 
 
 def _check_size(size: int, doing: str) -> None:
@@ -245,4 +252,4 @@ def _put(connection: sqlite3.Connection, execution_id: str, put: Put, index: int
         return
     if put.new and _item(connection, execution_id, put.key) is not None:
         raise NotWritten(index, "The conditional request failed")
-    _keep(connection, execution_id, put.key, put.value)
+    _keep(connection, execution_id, put.key, put.value, put.expires)

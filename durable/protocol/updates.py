@@ -109,6 +109,7 @@ class Put(Struct, frozen=True):
     key: str
     value: bytes | None
     new: bool = False
+    expires: int = 0  # when the store may delete it by itself, in milliseconds since the epoch; 0: never
 
 
 class Blocked(Struct, frozen=True):

@@ -32,8 +32,11 @@ class Store(Protocol):
     def segments(self, head: Head, after: int) -> Sequence[Segment]:
         """The segments that the head's chain reaches, numbered above `after`, oldest first."""
 
-    def keep(self, execution_id: str, key: str, value: bytes, *, new: bool = False) -> bool:
-        """Write a value into an item of its own; `new`: only if there is no such item. Whether it is the one that stands."""
+    def keep(self, execution_id: str, key: str, value: bytes, *, new: bool = False, expires: int = 0) -> bool:
+        """Write a value into an item of its own; `new`: only if there is no such item. Whether it is the one that stands.
+
+        `expires`: when the store may delete it by itself, in milliseconds since the epoch; 0: never.
+        """
 
     def kept(self, execution_id: str, key: str) -> bytes:
         """The value of such an item, as last written."""
@@ -183,7 +186,7 @@ class Values(Protocol):
     def checked(self, stored: bytes, what: str) -> bytes:
         """The value; raises CodecError when it is too large to be kept."""
 
-    def keep(self, execution_id: str, key: str, stored: bytes) -> str:
+    def keep(self, execution_id: str, key: str, stored: bytes, *, expires: int = 0) -> str:
         """Write a value; the reference to it."""
 
     def kept(self, execution_id: str, reference: str) -> bytes:

@@ -284,6 +284,23 @@ def test_a_value_of_its_own_is_kept_and_overwritten(store: DynamoStore) -> None:
     assert store.kept("order-1", "state#1") == b"\x00two"
 
 
+def test_a_value_may_be_written_only_where_there_is_none(store: DynamoStore) -> None:
+    assert store.keep("order-1", "reply#m-1#1", b"one", new=True)
+    assert store.keep("order-1", "reply#m-1#1", b"one", new=True)  # botocore's retry, after a lost answer
+    assert not store.keep("order-1", "reply#m-1#1", b"two", new=True)
+    assert store.kept("order-1", "reply#m-1#1") == b"one"
+
+
+def test_a_value_that_expires_says_when_in_seconds(store: DynamoStore, clients: Clients, stack: Stack) -> None:
+    store.keep("order-1", "reply#m-1#1", b"one", expires=1_500)
+    store.keep("order-1", "reply#m-2#1", b"two")
+    items = clients.dynamodb().scan(TableName=stack.tables["Table"].name)["Items"]
+    assert {item["sk"]["S"]: item.get("expires") for item in items} == {
+        "reply#m-1#1": {"N": "2"},
+        "reply#m-2#1": None,
+    }
+
+
 def test_a_value_that_is_gone_says_whose_it_was(store: DynamoStore) -> None:
     with pytest.raises(StoreError, match="execution 'order-1' has no value 'state#1'"):
         store.kept("order-1", "state#1")

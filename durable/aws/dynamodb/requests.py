@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pynamodb.connection.base import MetaTable
 from pynamodb.connection.table import TableConnection
 
-from durable.aws.dynamodb.table import HeadItem, ValueItem
+from durable.aws.dynamodb.table import HeadItem, value_item
 from durable.aws.errors import past_conflicts
 from durable.errors import StoreError
 from durable.protocol.updates import Put
@@ -122,7 +122,7 @@ class Requests:
         """A put or a delete as an element of a transaction."""
         if put.value is None:
             return {"Delete": self._made.get_operation_kwargs(pk, put.key)}
-        item = ValueItem(pk, put.key, value=put.value).serialize()
+        item = value_item(pk, put.key, put.value, put.expires)
         return {"Put": self._put(item, HeadItem.pk.does_not_exist() if put.new else None)}
 
     def _put(self, item: Item, condition: Condition | None) -> MadeRequest:

@@ -31,7 +31,7 @@ from durable.aws.dynamodb.conditions import (
     was_born,
 )
 from durable.aws.dynamodb.requests import Item, Requests
-from durable.aws.dynamodb.table import DUE_INDEX, SegmentItem, ValueItem, head_item, head_of, segment_of
+from durable.aws.dynamodb.table import DUE_INDEX, SegmentItem, head_item, head_of, segment_of, value_item
 from durable.aws.errors import boundary, code, refusal
 from durable.errors import StoreError
 from durable.protocol import keys
@@ -103,11 +103,12 @@ class DynamoStore:
             f"'{head.segment}': something else deleted it. Restore the table, or terminate the execution."
         )
 
-    def keep(self, execution_id: str, key: str, value: bytes, *, new: bool = False) -> bool:
+    def keep(self, execution_id: str, key: str, value: bytes, *, new: bool = False, expires: int = 0) -> bool:
         """Write a value into an item of its own; `new`: only if there is no such item. Whether it is the one that stands."""
+        item = value_item(execution_id, key, value, expires)
         with boundary(f"keep value '{key}' of execution '{execution_id}'"):
             try:
-                self._requests.put(ValueItem(execution_id, key, value=value).serialize(), is_new() if new else None)
+                self._requests.put(item, is_new() if new else None)
             except ClientError as error:
                 standing = _standing(error)
                 return bool(standing["value"]["B"] == value)

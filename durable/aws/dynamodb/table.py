@@ -95,6 +95,7 @@ class ValueItem(Model):
     pk = UnicodeAttribute(hash_key=True)
     sk = UnicodeAttribute(range_key=True)
     value = BinaryAttribute(legacy_encoding=False)
+    expires = NumberAttribute(null=True)  # seconds since the epoch: DynamoDB deletes it some time after (time to live)
 
 
 def is_absent(name: str, value: object) -> bool:
@@ -117,6 +118,11 @@ def head_of(item: Attributes) -> Head:
         name: value for name, value in stored.attribute_values.items() if name not in ("pk", "sk")
     }
     return Head(execution_id=stored.pk, **fields)
+
+
+def value_item(pk: str, sk: str, value: bytes, expires: int) -> dict[str, Any]:
+    """The item of a value, as the client wants it; `expires` in milliseconds, 0: never."""
+    return ValueItem(pk, sk, value=value, expires=-(-expires // 1000) or None).serialize()
 
 
 def segment_of(item: Attributes) -> Segment:

@@ -10,6 +10,7 @@ from durable.api.messages import Reply, Sent, fitted
 from durable.codec import NOTHING
 from durable.errors import CodecError, ExecutionBusy, ExecutionNotFound, InvalidInput, InvalidState
 from durable.protocol import commands, keys
+from durable.protocol.expiry import forgotten
 from durable.protocol.head import Head
 from durable.protocol.updates import Put, Refused
 from durable.protocol.wakes import next_wake
@@ -63,7 +64,7 @@ def _put(ports: Ports, head: Head, message: Sent, nonce: str, *, own_id: bool) -
         sent = replace(message, number=seen.inbox + 1, sent=ports.clock.now())
         puts = [Put(keys.message(sent.queue, sent.number), msgspec.json.encode(sent), new=True)]
         if own_id:
-            puts.append(Put(used, nonce.encode(), new=True))
+            puts.append(Put(used, nonce.encode(), new=True, expires=forgotten(sent.sent)))
         answer = ports.store.together(commands.send(seen, identity, sent.sent), puts)
         if isinstance(answer, Head):
             return answer

@@ -43,8 +43,11 @@ class Vault:
             f"{hint or ' Put'} the data where it belongs, and keep its key."
         )
 
-    def keep(self, execution_id: str, key: str, stored: bytes) -> str:
-        """Write a value under a key that was never used before; the reference to it. It counts once a head names it."""
+    def keep(self, execution_id: str, key: str, stored: bytes, *, expires: int = 0) -> str:
+        """Write a value under a key that was never used before; the reference to it. It counts once a head names it.
+
+        `expires`: when its items may be deleted; an object is kept as long as its execution.
+        """
         packed = zlib.compress(stored, 1)
         if len(packed) > ITEM and self._blobs is not None:
             self._blobs.put(_object(execution_id, key), packed)
@@ -52,10 +55,10 @@ class Vault:
         elif len(packed) > ITEM:
             pieces = [packed[start : start + ITEM] for start in range(0, len(packed), ITEM)]
             for at, piece in enumerate(pieces):
-                self._store.keep(execution_id, keys.piece(key, at), piece)
+                self._store.keep(execution_id, keys.piece(key, at), piece, expires=expires)
             reference = f"items:{key}:{len(pieces)}"
         else:
-            self._store.keep(execution_id, key, packed)
+            self._store.keep(execution_id, key, packed, expires=expires)
             reference = f"item:{key}"
         self._remember(execution_id, reference, stored)
         return reference

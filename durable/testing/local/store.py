@@ -69,12 +69,14 @@ class RecordedStore:
         doing = f"read the history of execution '{head.execution_id}'"
         return self._call("Query", doing, lambda: self.store.segments(head, after))
 
-    def keep(self, execution_id: str, key: str, value: bytes, *, new: bool = False) -> bool:
+    def keep(self, execution_id: str, key: str, value: bytes, *, new: bool = False, expires: int = 0) -> bool:
         """Write a value into an item of its own; `new`: only if there is no such item. Whether it is the one that stands."""
         doing = f"keep value '{key}' of execution '{execution_id}'"
-        return self._on(
-            "PutItem", execution_id, key, doing, lambda: self.store.keep(execution_id, key, value, new=new), value
-        )
+
+        def keep() -> bool:
+            return self.store.keep(execution_id, key, value, new=new, expires=expires)
+
+        return self._on("PutItem", execution_id, key, doing, keep, value)
 
     def kept(self, execution_id: str, key: str) -> bytes:
         """Return the value of such an item, as last written."""
