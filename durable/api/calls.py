@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from contextvars import Context, copy_context
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, Unpack
 
 from msgspec import Struct
 
 from durable.api.retry import AT_MOST_ONCE_RETRY, ROLLBACK_RETRY, STEP_RETRY, Retry
 from durable.errors import InvalidCall, Kind
 from durable.usercode.durations import Duration, seconds
-from durable.usercode.signatures import checked_type, result_type
+from durable.usercode.signatures import checked_type, name_of, result_type
 
 if TYPE_CHECKING:
     from durable.api.messages import Message
@@ -20,6 +20,17 @@ if TYPE_CHECKING:
 Semantics = Literal["at_least_once", "at_most_once"]
 Drift = Literal["off", "warn", "error"]
 _PASS_IT = "Pass the function, not the result of calling it."
+
+
+class StepOptions(TypedDict, total=False):
+    """How a step is run: what `ctx.step` and `ctx.try_step` take by keyword, beside rollback, returns and catch."""
+
+    retry: Retry | None
+    timeout: Duration | None
+    rollback_retry: Retry | None
+    rollback_timeout: Duration | None
+    semantics: Semantics
+    sensitive: bool
 
 
 class StepCall(Struct, frozen=True):
@@ -52,16 +63,16 @@ def step_call(
     arguments: Sequence[Any],
     *,
     rollback: Callable[..., Any] | None = None,
-    retry: Retry | None = None,
-    timeout: Duration | None = None,
-    rollback_retry: Retry | None = None,
-    rollback_timeout: Duration | None = None,
-    semantics: Semantics = "at_least_once",
-    sensitive: bool = False,
     returns: Any = None,
+    **options: Unpack[StepOptions],
 ) -> StepCall:
     """A checked call; raises InvalidCall that names the step."""
     here = f"step '{path}'"
+    if unknown := sorted(options.keys() - StepOptions.__annotations__.keys()):
+        raise _unknown(here, body, unknown)
+    retry, rollback_retry = options.get("retry"), options.get("rollback_retry")
+    timeout, rollback_timeout = options.get("timeout"), options.get("rollback_timeout")
+    semantics = options.get("semantics", "at_least_once")
     if not callable(body):
         raise InvalidCall(f"{here}: the body is not callable: {body!r}. {_PASS_IT}")
     if rollback is not None and not callable(rollback):
@@ -84,9 +95,18 @@ def step_call(
         if rollback_timeout is None
         else seconds(rollback_timeout, f"{here}: rollback_timeout", zero=False),
         at_most_once=at_most_once,
-        sensitive=sensitive,
+        sensitive=options.get("sensitive", False),
         returns=checked_type(returns, f"{here}: returns"),
         context=copy_context(),
+    )
+
+
+def _unknown(here: str, body: Callable[..., Any], names: list[str]) -> InvalidCall:
+    bound = ", ".join(f"{name}=..." for name in names)
+    return InvalidCall(
+        f"{here} has no option {' or '.join(map(repr, names))}: what is given by keyword is for the step, and never reaches its "
+        f"body. Pass the body's arguments by position, or bind them: functools.partial({name_of(body)}, {bound}). The options "
+        f"are rollback, returns, {', '.join(StepOptions.__annotations__)}."
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Awaitable, Callable, Collection, Coroutine
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from random import Random
@@ -13,8 +13,8 @@ from durable.api.calls import (
     STATELESS,
     LoopCall,
     Operations,
-    Semantics,
     StepCall,
+    StepOptions,
     WaitCall,
     check_retry,
     checked_loop,
@@ -32,6 +32,7 @@ from durable.usercode.signatures import break_type, result_type, state_type
 
 if TYPE_CHECKING:
     from logging import Logger, LoggerAdapter
+    from typing import Unpack
 
     from typing_extensions import TypeVar, TypeVarTuple
 
@@ -104,6 +105,18 @@ class Context(Scoped["S"]):
 
     # --- steps -----------------------------------------------------------------------------------------------------
 
+    # The first overload is the one that type checkers report a wrong call against. pyright takes it for `async def` too;
+    # mypy needs the second for those.
+    @overload
+    def step(
+        self,
+        name: str,
+        run: Callable[[Step[S], *Ts], T | Awaitable[T]],
+        *args: *Ts,
+        rollback: Callable[[Undo[T, S], *Ts], object] | None = None,
+        returns: None = None,
+        **options: Unpack[StepOptions],
+    ) -> T: ...
     @overload
     def step(
         self,
@@ -111,13 +124,8 @@ class Context(Scoped["S"]):
         run: Callable[[Step[S], *Ts], Coroutine[Any, Any, T]],
         *args: *Ts,
         rollback: Callable[[Undo[T, S], *Ts], object] | None = None,
-        retry: Retry | None = None,
-        timeout: Duration | None = None,
-        rollback_retry: Retry | None = None,
-        rollback_timeout: Duration | None = None,
-        semantics: Semantics = "at_least_once",
-        sensitive: bool = False,
         returns: None = None,
+        **options: Unpack[StepOptions],
     ) -> T: ...
     @overload
     def step(
@@ -127,27 +135,7 @@ class Context(Scoped["S"]):
         *args: *Ts,
         returns: type[T],
         rollback: Callable[[Undo[T, S], *Ts], object] | None = None,
-        retry: Retry | None = None,
-        timeout: Duration | None = None,
-        rollback_retry: Retry | None = None,
-        rollback_timeout: Duration | None = None,
-        semantics: Semantics = "at_least_once",
-        sensitive: bool = False,
-    ) -> T: ...
-    @overload
-    def step(
-        self,
-        name: str,
-        run: Callable[[Step[S], *Ts], T],
-        *args: *Ts,
-        rollback: Callable[[Undo[T, S], *Ts], object] | None = None,
-        retry: Retry | None = None,
-        timeout: Duration | None = None,
-        rollback_retry: Retry | None = None,
-        rollback_timeout: Duration | None = None,
-        semantics: Semantics = "at_least_once",
-        sensitive: bool = False,
-        returns: None = None,
+        **options: Unpack[StepOptions],
     ) -> T: ...
     def step(
         self,
@@ -155,20 +143,14 @@ class Context(Scoped["S"]):
         run: Callable[[Step[S], *Ts], Any],
         *args: *Ts,
         rollback: Callable[[Undo[Any, S], *Ts], object] | None = None,
-        retry: Retry | None = None,
-        timeout: Duration | None = None,
-        rollback_retry: Retry | None = None,
-        rollback_timeout: Duration | None = None,
-        semantics: Semantics = "at_least_once",
-        sensitive: bool = False,
         returns: Any = None,
+        **options: Any,
     ) -> Any:
-        """Run the body once, whatever crashes, and return its recorded result (D1, D2).
+        """Run the body once, whatever crashes, and return its recorded result.
 
         The body gets a Step, then the arguments; the rollback gets an Undo, then the same arguments, if the execution
-        fails later (R1). `timeout` bounds one attempt, in seconds or as a timedelta (S4). Raises StepFailed when the
-        retries are used up, the time is, or the body raised TerminalError or RollbackError (S3); InvalidName and
-        InvalidCall at once.
+        fails later. `timeout` bounds one attempt, in seconds or as a timedelta. Raises StepFailed when the retries are
+        used up, the time is, or the body raised TerminalError or RollbackError; InvalidName and InvalidCall at once.
         """
 
         caller = None if rollback is None else user_frame()
@@ -182,13 +164,8 @@ class Context(Scoped["S"]):
                 run,
                 args,
                 rollback=rollback,
-                retry=retry,
-                timeout=timeout,
-                rollback_retry=rollback_retry,
-                rollback_timeout=rollback_timeout,
-                semantics=semantics,
-                sensitive=sensitive,
                 returns=returns,
+                **options,
             )
 
         return self._scope.step(name, make, args, returns if returns is not None else result_type(run))
@@ -197,17 +174,23 @@ class Context(Scoped["S"]):
     def try_step(
         self,
         name: str,
+        run: Callable[[Step[S], *Ts], T | Awaitable[T]],
+        *args: *Ts,
+        rollback: Callable[[Undo[T, S], *Ts], object] | None = None,
+        catch: Collection[Kind] = ...,
+        returns: None = None,
+        **options: Unpack[StepOptions],
+    ) -> Success[T] | Failure: ...
+    @overload
+    def try_step(
+        self,
+        name: str,
         run: Callable[[Step[S], *Ts], Coroutine[Any, Any, T]],
         *args: *Ts,
         rollback: Callable[[Undo[T, S], *Ts], object] | None = None,
-        retry: Retry | None = None,
-        timeout: Duration | None = None,
-        rollback_retry: Retry | None = None,
-        rollback_timeout: Duration | None = None,
-        semantics: Semantics = "at_least_once",
-        sensitive: bool = False,
         catch: Collection[Kind] = ...,
         returns: None = None,
+        **options: Unpack[StepOptions],
     ) -> Success[T] | Failure: ...
     @overload
     def try_step(
@@ -217,29 +200,8 @@ class Context(Scoped["S"]):
         *args: *Ts,
         returns: type[T],
         rollback: Callable[[Undo[T, S], *Ts], object] | None = None,
-        retry: Retry | None = None,
-        timeout: Duration | None = None,
-        rollback_retry: Retry | None = None,
-        rollback_timeout: Duration | None = None,
-        semantics: Semantics = "at_least_once",
-        sensitive: bool = False,
         catch: Collection[Kind] = ...,
-    ) -> Success[T] | Failure: ...
-    @overload
-    def try_step(
-        self,
-        name: str,
-        run: Callable[[Step[S], *Ts], T],
-        *args: *Ts,
-        rollback: Callable[[Undo[T, S], *Ts], object] | None = None,
-        retry: Retry | None = None,
-        timeout: Duration | None = None,
-        rollback_retry: Retry | None = None,
-        rollback_timeout: Duration | None = None,
-        semantics: Semantics = "at_least_once",
-        sensitive: bool = False,
-        catch: Collection[Kind] = ...,
-        returns: None = None,
+        **options: Unpack[StepOptions],
     ) -> Success[T] | Failure: ...
     def try_step(
         self,

@@ -125,3 +125,14 @@ def test_a_checker_rejects_each_line_that_is_marked_and_nothing_else_anywhere(
     errors = findings[checker].errors
     assert {place: messages for place, messages in errors.items() if place not in marked} == {}
     assert marked - errors.keys() == set()
+
+
+@pytest.mark.parametrize("checker", CHECKERS)
+def test_a_message_about_a_wrong_argument_does_not_speak_of_coroutines(
+    findings: dict[str, Findings], checker: str
+) -> None:
+    lines = REJECTED.read_text().splitlines()
+    wrong = [number for number, line in enumerate(lines, start=1) if "ctx.step(" in line and '", charge, ' in line]
+    spoken = {number: findings[checker].errors[f"cases/{REJECTED.name}", number] for number in wrong}
+    assert len(spoken) > 8
+    assert {number: told for number, told in spoken.items() if "Coroutine" in " ".join(told)} == {}
