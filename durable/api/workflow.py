@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cached_property
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 
@@ -103,7 +104,7 @@ class Workflow(_Typed["I", "O", "S"]):
 
         return decorate if run is None else decorate(run)
 
-    @property
+    @cached_property  # of one function, whose annotations can be resolved once it is started: asked at every replay
     def input_type(self) -> Any:
         """The annotation of the input; None for a workflow that takes none."""
         return parameter_types(self.run)[1][1] if self.takes_input else None

@@ -19,6 +19,7 @@ from durable.runtime.ports import Clock, Nonces
 
 _COLUMNS = "number, id, queue, body, attributes, sent, visible, received, first, origin, copy"
 
+_INSERT = f"INSERT INTO message ({_COLUMNS.removeprefix('number, ')}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _FIRST = "SELECT * FROM (SELECT visible, number, queue FROM message WHERE queue = ? ORDER BY visible, number LIMIT 1)"
 
 
@@ -60,6 +61,7 @@ class Messages:
         self._queues = queues
         self._clock = clock
         self._ids = ids
+        self._copied = False  # copies are made and delivered in one process
         self.listeners: list[Callable[[Message], object]] = []  # called with each message that was sent
 
     def send(
@@ -78,6 +80,7 @@ class Messages:
 
     def copy(self, message: Message, visible: int) -> Message:
         """Let a message (waiting, received or gone) be delivered once more at that time, under its own id."""
+        self._copied = True
         with self._database as connection:
             (copies,) = connection.execute("SELECT ifnull(max(copy), 0) FROM message").fetchone()
             return _insert(
@@ -92,7 +95,7 @@ class Messages:
         settings, now = self._settings(queue), self._clock.now()
         found: list[Message] = []
         with self._database as connection:
-            while visible := _visible(connection, queue, now, count - len(found)):
+            while visible := _visible(connection, queue, now, count - len(found), copies=self._copied):
                 for message in visible:
                     if settings.receives and message.received >= settings.receives and not message.copy:
                         _move(connection, message, settings.dead_letters, now)
@@ -135,17 +138,15 @@ class Messages:
 
 
 def _insert(connection: sqlite3.Connection, message: Message) -> Message:
-    values = msgspec.structs.astuple(message)[1:]
-    added = connection.execute(
-        f"INSERT INTO message ({_COLUMNS.removeprefix('number, ')}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (*values[:3], msgspec.json.encode(message.attributes).decode() if message.attributes else "", *values[4:]),
-    )
+    attributes = msgspec.json.encode(message.attributes).decode() if message.attributes else ""
+    values = msgspec.structs.astuple(message)
+    added = connection.execute(_INSERT, (*values[1:4], attributes, *values[5:]))
     return msgspec.structs.replace(message, number=added.lastrowid)
 
 
-def _visible(connection: sqlite3.Connection, queue: str, now: int, count: int) -> list[Message]:
+def _visible(connection: sqlite3.Connection, queue: str, now: int, count: int, *, copies: bool) -> list[Message]:
     """Return the copies that are visible, else the others, each the longest visible first."""
-    for which in ("copy > 0 AND", ""):
+    for which in ("copy > 0 AND", "") if copies else ("",):
         found = connection.execute(
             f"SELECT {_COLUMNS} FROM message WHERE {which} queue = ? AND visible <= ? ORDER BY visible, number LIMIT ?",
             (queue, now, count),
@@ -156,14 +157,12 @@ def _visible(connection: sqlite3.Connection, queue: str, now: int, count: int) -
 
 
 def _received(connection: sqlite3.Connection, message: Message, now: int, visibility: int) -> Message:
-    received = msgspec.structs.replace(
-        message, visible=now + visibility * 1000, received=message.received + 1, first=message.first or now
-    )
+    visible, received, first = now + visibility * 1000, message.received + 1, message.first or now
     connection.execute(
         "UPDATE message SET visible = ?, received = ?, first = ? WHERE number = ?",
-        (received.visible, received.received, received.first, message.number),
+        (visible, received, first, message.number),
     )
-    return received
+    return msgspec.structs.replace(message, visible=visible, received=received, first=first)
 
 
 def _move(connection: sqlite3.Connection, message: Message, queue: str, now: int) -> None:

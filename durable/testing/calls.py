@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from durable.runtime.ports import Clock
 from durable.testing.aws.units import Units
@@ -20,8 +21,7 @@ Parameters = Mapping[str, Any]
 FREE = Units()
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """One attempt of an AWS call; on the local store, of the call of a port that stands for it, which costs nothing."""
 
     number: int
@@ -30,7 +30,7 @@ class Call:
     service: str
     operation: str  # botocore's name
     item: Mapping[str, Any] | None  # the key of the item, when the call is on one
-    given: Callable[[], Parameters] = field(repr=False)
+    given: Callable[[], Parameters]
     units: Units
     request_bytes: int
     response_bytes: int

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
@@ -18,6 +19,8 @@ from durable.testing.environment import ProcessEnvironment
 from durable.testing.template.definitions import FunctionDefinition
 
 Handler = Callable[[Any, "LambdaContext"], Any]
+
+_DAY = 86_400_000  # milliseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +85,7 @@ class DeployedFunction:
 
     @property
     def _log_stream(self) -> str:
-        day = datetime.fromtimestamp(self.clock.now() / 1000, UTC)
-        return f"{day:%Y/%m/%d}/[$LATEST]{'0' * 32}"
+        return _log_stream(self.clock.now() // _DAY)
 
     def handler(self) -> Handler:
         """The callable that the template's Handler string names."""
@@ -108,6 +110,11 @@ class DeployedFunction:
         with self.process.of(self.environment):
             answer = self.handler()(json.loads(json.dumps(event)), context or self.context())
             return json.loads(json.dumps(answer))
+
+
+@cache
+def _log_stream(day: int) -> str:
+    return f"{datetime.fromtimestamp(day * _DAY / 1000, UTC):%Y/%m/%d}/[$LATEST]{'0' * 32}"
 
 
 def load_handler(name: str, root: Path) -> Handler:

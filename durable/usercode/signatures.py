@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from inspect import Parameter, Signature
 from operator import or_
-from types import UnionType
+from types import FunctionType, UnionType
 from typing import Any, Union, get_args, get_origin
+from weakref import WeakKeyDictionary
 
 from durable.codec.display import qualified_name, shown_value
 from durable.errors import InvalidCall, is_failure
@@ -30,6 +31,7 @@ __all__ = [
     "signature_of",
 ]
 
+_known: WeakKeyDictionary[FunctionType, Signature] = WeakKeyDictionary()  # looking costs 20 µs, at every body
 _POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -137,6 +139,14 @@ def name_of(function: object) -> str:
 
 def signature_of(function: Callable[..., Any]) -> Signature:
     """Return the parameters. Annotations may be text: they are shown, never asked for."""
+    if type(function) is not FunctionType or function.__dict__:  # a wrapper says in its attributes what it wraps
+        return _signature_of(function)
+    if (known := _known.get(function)) is None:
+        known = _known[function] = _signature_of(function)
+    return known
+
+
+def _signature_of(function: Callable[..., Any]) -> Signature:
     if sys.version_info >= (3, 14):
         from annotationlib import Format
 

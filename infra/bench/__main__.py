@@ -9,7 +9,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterable
 
-from infra.bench import calls, cold_start, imports, replay
+from infra.bench import calls, cold_start, imports, replay, stores
 from infra.bench.report import Figure, show
 
 
@@ -17,13 +17,17 @@ def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m infra.bench", description=__doc__)
     parser.add_argument(
-        "only", nargs="*", choices=["calls", "loop", "replay", "imports", "cold", []], help="these parts alone"
+        "only",
+        nargs="*",
+        choices=["calls", "loop", "stores", "replay", "imports", "cold", []],
+        help="these parts alone",
     )
     parser.add_argument("--iterations", type=int, default=1_000, help="of the measured loop; 10,000 takes minutes")
     chosen = parser.parse_args()
     parts: dict[str, tuple[str, Callable[[], Iterable[Figure]]]] = {
         "calls": ("AWS calls and units", calls.figures),
         "loop": ("A loop that forgets", lambda: calls.loop_figures(chosen.iterations)),
+        "stores": ("A harness over the local store", stores.figures),
         "replay": ("Replay", replay.figures),
         "imports": ("Imports", imports.figures),
         "cold": ("Cold starts", cold_start.figures),

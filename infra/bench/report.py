@@ -14,15 +14,19 @@ class Figure:
     value: float
     unit: str = ""
     bar: float | None = None
+    at_least: bool = False  # the bar is the least, and not the most
 
     @property
     def kept(self) -> bool:
         """Whether the bar is kept."""
-        return self.bar is None or self.value <= self.bar
+        if self.bar is None:
+            return True
+        return self.value >= self.bar if self.at_least else self.value <= self.bar
 
     def cells(self) -> tuple[str, str, str]:
         """What, how much, bar."""
-        bar = "" if self.bar is None else f"at most {_number(self.bar)}{'' if self.kept else '  NOT KEPT'}"
+        limit = "at least" if self.at_least else "at most"
+        bar = "" if self.bar is None else f"{limit} {_number(self.bar)}{'' if self.kept else '  NOT KEPT'}"
         return self.what, f"{_number(self.value)} {self.unit}".strip(), bar
 
 

@@ -13,6 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from msgspec import Struct
+
 from durable.errors import StoreError
 from durable.runtime.ports import Clock
 from durable.testing.calls import Traffic
@@ -51,8 +53,7 @@ def _never(result: object) -> None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class PortCall:
+class PortCall(Struct, frozen=True):
     """The AWS call that a call of a port stands for."""
 
     service: str

@@ -14,6 +14,8 @@ from durable.protocol.head import Head
 from durable.runtime.ports import Clock
 from durable.testing.template.stack import REGION
 
+_ATTRIBUTES = Head.__struct_fields__[1:]  # the first is the execution's id, which is the key
+
 
 @dataclass(slots=True)
 class LocalFeed:
@@ -57,10 +59,9 @@ class LocalFeed:
 def image(head: Head) -> dict[str, Any]:
     """The item of a head, as a stream's record has it: what is empty is not there."""
     item: dict[str, Any] = {"pk": {"S": head.execution_id}, "sk": {"S": "head"}}
-    for name in structs.asdict(head).keys() - {"execution_id"}:
-        value = getattr(head, name)
-        if isinstance(value, int):
+    for name, value in zip(_ATTRIBUTES, structs.astuple(head)[1:], strict=True):
+        if type(value) is int:
             item[name] = {"N": str(value)}
         elif value:
-            item[name] = {"S": str(value)} if isinstance(value, str) else {"B": base64.b64encode(value).decode()}
+            item[name] = {"B": base64.b64encode(value).decode()} if type(value) is bytes else {"S": str(value)}
     return item
