@@ -327,6 +327,7 @@ def test_every_function_that_polls_may_poll(template: Template) -> None:
 def test_every_function_has_the_same_environment(template: Template) -> None:
     for definition in functions(template, _Symbols()):
         assert definition.environment == {
+            "DURABLE_WORKFLOWS": "handler.workflows",
             "DURABLE_TABLE": "<Table>",
             "DURABLE_QUEUE": "<ContinuationQueue>",
             "DURABLE_QUEUE_ARN": "<ContinuationQueue.Arn>",

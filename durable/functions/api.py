@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 
 from durable import Execution, codec
-from durable.errors import DurableError
+from durable.errors import DurableError, is_failure
 from durable.functions import wiring
 from durable.functions.entry import entry
 from durable.functions.events.starts import input_of
@@ -31,6 +32,7 @@ from durable.functions.http.requests import (
     wait_of,
 )
 from durable.runtime.application import Application
+from durable.usercode.failures import described
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -58,13 +60,13 @@ def start(name: str) -> Response[str]:
 
 @app.get("/executions/<execution_id>")
 def get(execution_id: str) -> Response[str]:
-    """An execution: status, output, error, state, rollback."""
+    """Show an execution: status, output, error, state, rollback."""
     return _json(HTTPStatus.OK, views.execution(wiring.application(), execution_id))
 
 
 @app.get("/executions/<execution_id>/history")
 def history(execution_id: str) -> Response[str]:
-    """Every entry of its history."""
+    """Show every entry of its history."""
     return _json(HTTPStatus.OK, views.history(wiring.application(), execution_id))
 
 
@@ -72,8 +74,9 @@ def history(execution_id: str) -> Response[str]:
 def act(execution_id: str, action: str) -> Response[str]:
     """Call an action of its workflow: the body is an object of the arguments by name."""
     arguments = arguments_of(app.current_event)
-    result = _execution(execution_id).action_named(action, arguments)
-    codec.encode(result)  # what can't be stored can't be shown: a fault of the action's, and in the log
+    with _as_a_fault(action):
+        result = _execution(execution_id).action_named(action, arguments)
+    codec.encode(result)  # what can't be stored can't be shown: a fault of the action, and in the log
     return _json(HTTPStatus.OK, {"result": codec.plain(result)})
 
 
@@ -95,38 +98,38 @@ def send(execution_id: str, queue: str) -> Response[str]:
 def cancel(execution_id: str) -> Response[str]:
     """End it, with its rollback unless the body says {"rollback": false}."""
     rollback = body_of(app.current_event, Cancellation).rollback
-    return _told(execution_id, lambda execution: execution.cancel(rollback=rollback))
+    return _commanded(execution_id, lambda execution: execution.cancel(rollback=rollback))
 
 
 @app.post("/executions/<execution_id>/terminate")
 def terminate(execution_id: str) -> Response[str]:
     """End it at once, with no rollback."""
     body_of(app.current_event, Nothing)
-    return _told(execution_id, Execution.terminate)
+    return _commanded(execution_id, Execution.terminate)
 
 
 @app.post("/executions/<execution_id>/pause")
 def pause(execution_id: str) -> Response[str]:
     """Let nothing more happen until it is resumed."""
     body_of(app.current_event, Nothing)
-    return _told(execution_id, Execution.pause)
+    return _commanded(execution_id, Execution.pause)
 
 
 @app.post("/executions/<execution_id>/resume")
 def resume(execution_id: str) -> Response[str]:
     """Go on."""
     body_of(app.current_event, Nothing)
-    return _told(execution_id, Execution.resume)
+    return _commanded(execution_id, Execution.resume)
 
 
 def unknown_route(error: NotFoundError) -> Response[str]:
-    """No such path, or not with this method."""
+    """Answer a request for a path that does not exist, or not with this method."""
     request = app.current_event
     return problems.answer(HTTPStatus.NOT_FOUND, "NotFound", f"there is no {request.http_method} {request.path} here")
 
 
-def told(error: DurableError) -> Response[str]:
-    """What a caller can mend, or try again."""
+def refused(error: DurableError) -> Response[str]:
+    """Answer with an error that the caller can correct, or try again."""
     response = problems.problem(error)
     if response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
         logger.error("a request failed", exc_info=error)
@@ -134,13 +137,26 @@ def told(error: DurableError) -> Response[str]:
 
 
 def failed(error: Exception) -> Response[str]:
-    """A fault of ours: the trace is in the log, never in the answer."""
+    """Answer for an unexpected error: its traceback is in the log, never in the answer."""
     logger.error("a request failed", exc_info=error)
     return problems.fault()
 
 
-def _told(execution_id: str, verb: Callable[[Execution[Any, Any]], None]) -> Response[str]:
-    verb(_execution(execution_id))
+@contextmanager
+def _as_a_fault(action: str) -> Iterator[None]:
+    """Raise what an action raises that is no Exception as one: it fails its request, and not the process."""
+    try:
+        yield
+    except Exception:
+        raise
+    except BaseException as error:
+        if not is_failure(error):
+            raise
+        raise RuntimeError(f"action '{action}' raised {described(error)}") from error
+
+
+def _commanded(execution_id: str, command: Callable[[Execution[Any, Any]], None]) -> Response[str]:
+    command(_execution(execution_id))
     return _accepted(execution_id)
 
 
@@ -157,5 +173,5 @@ def _json(status: HTTPStatus, view: dict[str, Any], headers: dict[str, str] | No
     return Response(int(status), "application/json", msgspec.json.encode(view).decode(), dict(headers or {}))
 
 
-for kind, respond in ((NotFoundError, unknown_route), (DurableError, told), (Exception, failed)):
+for kind, respond in ((NotFoundError, unknown_route), (DurableError, refused), (Exception, failed)):
     app.exception_handler(kind)(respond)

@@ -157,7 +157,6 @@ def mended(durable: Harness, code: Code, execution: Execution[Any, Any], *, canc
 
 @each_raising
 @each_direction
-@pytest.mark.rule("E11")
 def test_the_error_and_the_log_name_what_the_code_raised(
     deployed: Any, named: str, cancelled: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
