@@ -1,4 +1,4 @@
-"""What replay does with an operation that the code asks for. This table is the only place where that is decided.
+"""Decide what a replay does with an operation that the code asks for. It is decided in these tables and nowhere else.
 
 A step (its entry in the history; `now`; `charged` counts failed attempts and those that took their process with them):
 
@@ -62,7 +62,7 @@ class Decision(Enum):
 
 
 def for_step(entry: StepEntry | None, now: int, attempts: int) -> Decision:
-    """The row of the first table; `attempts` is how often the body may run."""
+    """Return the decision of the first table; `attempts` is how often the body may run."""
     if entry is None:
         return Decision.RUN
     match entry.status:
@@ -75,7 +75,7 @@ def for_step(entry: StepEntry | None, now: int, attempts: int) -> Decision:
 
 
 def for_sleep(entry: SleepEntry | None, now: int, until: int, *, passed: bool) -> Decision:
-    """The row of the second table; `passed`: something was recorded after it."""
+    """Return the decision of the second table; `passed`: something was recorded after the sleep."""
     if entry is None:
         return Decision.WAIT if now < until else Decision.RUN
     if entry.status is EntryStatus.COMPLETED or passed or now >= entry.until:

@@ -1,6 +1,6 @@
 """Control flow that user code must not catch by accident: all of it is a BaseException (D8, D9).
 
-Each is raised below the user's function and unwrapped in one place, `durable.runtime.invocation.executor`.
+`durable.runtime.invocation.executor` handles each; only Suspended is ever raised into workflow code.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ __all__ = ["Fault", "Interrupt", "LeaseLost", "ProcessEnds", "Suspended"]
 
 
 class ProcessEnds(Interrupt):
-    """The process is ending under the code that runs: nothing is recorded, nobody is told (tests simulate deaths with it)."""
+    """The process ends at once, and nothing more is recorded: tests simulate the death of a process with it."""
 
 
 class Suspended(Interrupt):
-    """The execution can go no further in this invocation; it will come back."""
+    """The execution can go no further in this invocation; another one will continue it."""
 
 
 class LeaseLost(Interrupt):
-    """Another invocation, or a verb, owns the execution now: leave quietly (E4)."""
+    """Another invocation, or a command, has taken the execution over: end without a further write (E4)."""
 
 
 class Fault(Interrupt):
-    """A fault of the machinery: the table or the queue could not be reached (D9)."""
+    """A fault of the infrastructure: the table or the queue could not be reached (D9)."""
 
     def __init__(self, error: StoreError) -> None:
         self.error = error

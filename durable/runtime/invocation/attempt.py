@@ -1,4 +1,4 @@
-"""One attempt of a body: runs it and says what is to be recorded. The same for steps and rollbacks."""
+"""Run one attempt of a body, a step's or a rollback's, and return what is to be recorded of it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class FailedForGood(Struct, frozen=True):
 
 
 class Unreadable(Struct, frozen=True):
-    """The body asked for the state, and the code of today can't read that. Whatever the body did then does not count."""
+    """The body asked for the state, and the code of today can't read it. Whatever the body did after that does not count."""
 
     error: Exception
     state: bytes = b""
@@ -68,11 +68,11 @@ FREE_CUTS = 20  # attempts that were cut short by their invocation: more often t
 
 
 class AttemptTimeout(DurableError):
-    """The error that an attempt which ran out of time is recorded with."""
+    """The recorded error of an attempt that ran out of time."""
 
 
 class Attempt(Struct, frozen=True):
-    """What is to run, as which attempt, and how its failure is judged."""
+    """The body to run, the number of the attempt, and how its failure is judged."""
 
     what: str  # "step 'charge'", for messages
     seed: str  # of the backoff's jitter
@@ -122,7 +122,7 @@ class Attempt(Struct, frozen=True):
                 return self._timed_out(document, running=running)
 
     def refused(self, error: WriteRefused, state: bytes) -> Outcome:
-        """What becomes of an attempt whose own writes were refused: it has failed, and may be retried (S10)."""
+        """Return the outcome of an attempt whose own writes were refused: it has failed, and may be retried (S10)."""
         return self._again(described(error), state)
 
     def _returned(self, value: Any, document: Document, reach: Reach) -> Outcome:
@@ -178,7 +178,7 @@ class Attempt(Struct, frozen=True):
         return self.values.checked(document.changes(), "the state")
 
     def _state(self, document: Document) -> bytes:
-        """What a failed attempt left of the document: it stays (S8); what can't be stored is left out."""
+        """Return what a failed attempt changed in the document: that stays (S8), unless it can't be stored."""
         try:
             return self._changes(document)
         except CodecError:

@@ -10,7 +10,7 @@ from durable.api.calls import Drift
 from durable.runtime.invocation.threads import GRACE
 
 ENOUGH = 0.5  # of a whole invocation: with so much left, a further body without a timeout of its own may start
-WHOLE = 0.9  # of an invocation: as good as all of it
+WHOLE = 0.9  # of an invocation: counts as all of it
 LEASE_MARGIN = 10.0  # seconds that a lease outlives its invocation: the clocks of two processes differ by less
 RECORDING_MARGIN = 1.0  # seconds kept at the end of an invocation, to record an outcome and send the continuation
 
@@ -53,11 +53,11 @@ class Budget:
         self.done = 0  # bodies that have ended
 
     def usable(self) -> float:
-        """Seconds that a body may still take, so that it can be stopped and recorded before the deadline."""
+        """Return the seconds that a body may still take, so that it can be stopped and recorded before the deadline."""
         return max(0.0, self._remaining() - RECORDING_MARGIN - GRACE)
 
     def spent(self) -> bool:
-        """Whether no further body may start here."""
+        """Return whether no further body may start here."""
         if self.done >= self._steps:
             return True
         return self._seconds is not None and self._whole - self._remaining() >= self._seconds
@@ -82,10 +82,10 @@ class Budget:
         return most if timeout is None else min(timeout, most)
 
     def limit(self, timeout: float | None) -> float:
-        """Seconds that the next attempt gets."""
+        """Return the seconds that the next attempt gets."""
         usable = self.usable()
         return usable if timeout is None else min(timeout, usable)
 
     def can_wait(self, seconds: float, timeout: float | None) -> bool:
-        """Whether a wait is short enough to be made in place, and leaves the next attempt the time that it may need."""
+        """Return whether a wait is short enough to be made in place, and leaves the next attempt the time that it may need."""
         return seconds <= self.inline_wait and self.usable() - seconds >= self._needed(timeout, WHOLE)

@@ -1,4 +1,4 @@
-"""Rolls an execution back: the rollbacks of its started steps, one after the other, in reverse order of their starts."""
+"""Roll an execution back: run the rollbacks of its started steps one after the other, in reverse order of their starts."""
 
 from __future__ import annotations
 
