@@ -298,6 +298,28 @@ def test_an_execution_that_is_terminated_before_its_rollback_began_keeps_its_err
         durable.run()
 
         assert (execution.status, execution.error, ran) == ("terminated", ORIGINAL, [])
+        assert report(execution) == ("failed", None, {}, ["third", "second", "first"])
+
+
+@pytest.mark.rule("R12")
+@pytest.mark.parametrize("cancelled", [False, True])
+def test_an_execution_that_is_terminated_in_its_first_rollback_says_what_did_not_run(cancelled: bool) -> None:
+    def waits(ctx: Context) -> None:
+        ctx.step("first", note, rollback=undo)
+        ctx.step("second", note, rollback=undo)
+        ctx.sleep("pause", 3_600)
+
+    code = Code(waits if cancelled else three)
+    with Harness(workflows=[code.workflow]) as durable:
+        execution = durable.start(code.workflow)
+        durable.faults.in_body(3 if cancelled else 5, execution.terminate)
+        durable.run(duration=60)
+        if cancelled:
+            execution.cancel()
+            durable.run()
+
+        steps = ["second", "first"] if cancelled else ["third", "second", "first"]
+        assert (execution.status, report(execution)) == ("terminated", ("failed", None, {}, steps))
 
 
 @pytest.mark.rule("R12")

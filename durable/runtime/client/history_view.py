@@ -107,11 +107,13 @@ def rollback_outcome(head: Head, history: History) -> RollbackOutcome:
     failed = {path: error for path, error in errors.items() if path}  # the others are of the rollback as a whole
     if head.status in (Status.FAILING, Status.CANCELLING, Status.ROLLING_BACK):
         return RollbackOutcome("running", error, [], failed)
-    if not history.rollbacks and history.chain is None:
+    # One that was terminated may have been about to roll back, with nothing of it recorded yet.
+    was_due = head.status is Status.TERMINATED and (history.cause is not None or head.undoing > 0)
+    left = _left(history)
+    if not history.rollbacks and history.chain is None and not (was_due and left):
         return RollbackOutcome("none")
     if head.status is Status.DIVERGED:
         return RollbackOutcome("running", error, [], failed)
-    left = _left(history)
     return RollbackOutcome("failed" if errors or left else "completed", error, left, failed)
 
 
