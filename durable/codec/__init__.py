@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from durable.codec.bounds import MAX_VALUE, bounded
 from durable.codec.fingerprints import fingerprint
-from durable.codec.fit import check
 from durable.codec.forms import NOTHING, TAGGED, decode, encode, settle
-from durable.codec.inputs import accept
-from durable.codec.outside import keep_text, read_by
+from durable.codec.incoming.fit import check
+from durable.codec.incoming.inputs import accept
+from durable.codec.incoming.outside import keep_text, read_by
 from durable.codec.typed import TYPED
 from durable.codec.view import plain
 

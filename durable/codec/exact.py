@@ -14,9 +14,9 @@ from types import NoneType
 from typing import Any
 from uuid import UUID
 
-from durable.codec import moments, records
-from durable.codec.classes import Kind, kind_of
 from durable.codec.refusal import DEPTH
+from durable.codec.tagged import moments, records
+from durable.codec.tagged.classes import Kind, kind_of
 
 
 def same(one: Any, other: Any, depth: int = 0) -> bool:

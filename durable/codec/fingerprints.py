@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from durable.codec.packing import TAG, pack
 from durable.codec.refusal import Refusal
+from durable.codec.tagged.packing import TAG, pack
 
 _write = msgspec.json.Encoder(order="deterministic").encode
 

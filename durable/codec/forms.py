@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
-from durable.codec.annotations import shown
-from durable.codec.misfit import located
-from durable.codec.packing import TAG, pack
+from durable.codec.incoming.annotations import shown
+from durable.codec.incoming.misfit import located
 from durable.codec.refusal import Refusal
+from durable.codec.tagged.packing import TAG, pack
+from durable.codec.tagged.unpacking import unpack
 from durable.codec.typed import TYPED, read, typed
-from durable.codec.unpacking import unpack
 from durable.errors import CodecError, is_failure
 
 TAGGED = b"g"

@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
-from durable.codec import models
-from durable.codec.annotations import fields_of, is_closed, is_open, members
-from durable.codec.classes import Kind, kind_of
 from durable.codec.exact import same
-from durable.codec.misfit import Misfit
+from durable.codec.incoming.annotations import fields_of, is_closed, is_open, members
+from durable.codec.incoming.misfit import Misfit
+from durable.codec.tagged import models
+from durable.codec.tagged.classes import Kind, kind_of
 from durable.errors import is_failure
 
 TYPED = b"t"

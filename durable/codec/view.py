@@ -14,10 +14,10 @@ from uuid import UUID
 
 import msgspec
 
-from durable.codec import records
-from durable.codec.classes import kind_of
 from durable.codec.display import shown_value
 from durable.codec.refusal import DEPTH
+from durable.codec.tagged import records
+from durable.codec.tagged.classes import kind_of
 from durable.errors import is_failure
 
 _NAMED_FLOATS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}

@@ -20,10 +20,10 @@ from uuid import UUID
 
 from msgspec.structs import force_setattr
 
-from durable.codec import models, records
-from durable.codec.classes import Kind, kind_of
 from durable.codec.display import module_of
 from durable.codec.refusal import DEPTH
+from durable.codec.tagged import models, records
+from durable.codec.tagged.classes import Kind, kind_of
 from durable.errors import InvalidCall, is_failure
 
 MOST_ITEMS = 100_000  # of an iterator

@@ -13,11 +13,11 @@ from enum import Enum
 from typing import Any
 from uuid import UUID
 
-from durable.codec import models, moments, records
-from durable.codec.classes import find
 from durable.codec.display import error_text
-from durable.codec.packing import TAG
 from durable.codec.refusal import Refusal, index_step, key_step
+from durable.codec.tagged import models, moments, records
+from durable.codec.tagged.classes import find
+from durable.codec.tagged.packing import TAG
 from durable.errors import is_failure
 
 

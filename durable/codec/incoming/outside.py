@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from durable.codec.forms import TAGGED, decode
-from durable.codec.inputs import accept
+from durable.codec.incoming.inputs import accept
 from durable.errors import CodecError
 
 _BEFORE = TAGGED + b'{"~":"text","value":'

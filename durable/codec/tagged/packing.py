@@ -18,9 +18,9 @@ from uuid import UUID
 
 import msgspec
 
-from durable.codec import models, moments, records
-from durable.codec.classes import Kind, kind_of, reference
 from durable.codec.refusal import DEPTH, Refusal, index_step, key_step, misbehaving, too_deep, unstorable
+from durable.codec.tagged import models, moments, records
+from durable.codec.tagged.classes import Kind, kind_of, reference
 from durable.errors import is_failure
 
 TAG = "~"

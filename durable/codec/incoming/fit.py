@@ -7,12 +7,12 @@ from collections.abc import Callable, Collection, Mapping
 from enum import Enum
 from typing import Any, Literal, cast, get_args, get_origin
 
-from durable.codec import records
-from durable.codec.annotations import bare, fields_of, has_fields, is_open, members, shown
-from durable.codec.classes import Kind, kind_of
 from durable.codec.display import error_text, qualified_name, shown_value
-from durable.codec.misfit import Misfit
+from durable.codec.incoming.annotations import bare, fields_of, has_fields, is_open, members, shown
+from durable.codec.incoming.misfit import Misfit
 from durable.codec.refusal import DEPTH, index_step, key_step, too_deep
+from durable.codec.tagged import records
+from durable.codec.tagged.classes import Kind, kind_of
 from durable.errors import InvalidInput, is_failure
 
 _ABSENT: Any = object()

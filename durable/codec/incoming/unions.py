@@ -15,10 +15,10 @@ from typing import Any, get_args, get_origin
 
 import msgspec
 
-from durable.codec.annotations import MAPPINGS, SEQUENCES, SETS, bare, fields_of, has_fields, members, shown
-from durable.codec.classes import Kind, kind_of
-from durable.codec.misfit import Misfit
+from durable.codec.incoming.annotations import MAPPINGS, SEQUENCES, SETS, bare, fields_of, has_fields, members, shown
+from durable.codec.incoming.misfit import Misfit
 from durable.codec.refusal import index_step, key_step
+from durable.codec.tagged.classes import Kind, kind_of
 from durable.errors import CodecError
 
 Read = Callable[[bytes, Any], Any]

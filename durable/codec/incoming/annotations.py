@@ -18,8 +18,8 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NewType, NotRequired, Required, TypeVar, Union, get_args, get_origin
 from uuid import UUID
 
-from durable.codec import records
-from durable.codec.classes import Kind, kind_of
+from durable.codec.tagged import records
+from durable.codec.tagged.classes import Kind, kind_of
 
 LEAVES: frozenset[Any] = frozenset(
     {NoneType, str, int, float, bool, bytes, Decimal, datetime, date, time, timedelta, UUID}

@@ -10,9 +10,9 @@ import dataclasses
 from functools import cached_property, lru_cache
 from typing import Any
 
-from durable.codec import models
-from durable.codec.classes import Kind, kind_of
 from durable.codec.refusal import Refusal, missing
+from durable.codec.tagged import models
+from durable.codec.tagged.classes import Kind, kind_of
 
 Parts = dict[str, Any]
 """`value` has the fields; `more`, `private` and `set` only where there is something: see `parts`."""

@@ -9,12 +9,12 @@ from typing import Any
 
 import msgspec
 
-from durable.codec import unions
-from durable.codec.annotations import is_open
-from durable.codec.classes import Kind, kind_of
 from durable.codec.display import error_text
-from durable.codec.misfit import Misfit, located
+from durable.codec.incoming import unions
+from durable.codec.incoming.annotations import is_open
+from durable.codec.incoming.misfit import Misfit, located
 from durable.codec.refusal import index_step, key_step
+from durable.codec.tagged.classes import Kind, kind_of
 from durable.errors import CodecError, InvalidInput, is_failure
 
 _LONG_NUMBER = re.compile(rb"[0-9][0-9.]{16}")  # more digits than a float holds
