@@ -19,13 +19,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, Literal
 
 Kind = Literal["critical", "timeout", "exhausted", "rollback"]
 """How a step failed: it may not be retried, ran out of time or of attempts, or demands a rollback (S3)."""
 
-_NO_DETAILS: Mapping[str, Any] = MappingProxyType({})
 _CHANGED_CODE = "Give changed code a new version, gate it with ctx.version, or mark what was deleted with ctx.removed."
 
 
@@ -35,7 +33,7 @@ class ErrorInfo:
 
     type: str
     message: str
-    details: Mapping[str, Any] = field(default_factory=lambda: _NO_DETAILS)
+    details: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"{self.type}: {self.message}" if self.message else self.type

@@ -72,6 +72,7 @@ class OnlyInSteps:
 class Context(Scoped["S"]):
     """The API inside a workflow: durable operations, and now(), uuid() and random() that are the same on every replay."""
 
+    stored_instead = "Return what the workflow needs, and not its context."
     __slots__ = ("_log", "_scope", "execution_id")
 
     def __init__(self, scope: Operations, log: ExecutionLog) -> None:

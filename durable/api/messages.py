@@ -88,6 +88,7 @@ class Queue(_Declared["B", "R"]):
 class Message(_Bodied["T_co"]):
     """A message that the workflow has taken; nobody will get it again."""
 
+    stored_instead = "Return its .body."
     __slots__ = ("_annotation", "_complete", "_refusal", "_sent", "_stored", "id", "queue")
 
     def __init__(

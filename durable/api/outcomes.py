@@ -27,6 +27,7 @@ else:
 class Continue(_Valued["T_co"]):
     """Returned by a loop's body: go on, with this state."""
 
+    stored_instead = "Return it from the body of ctx.loop."
     __match_args__ = ("state",)
     __slots__ = ("state",)
 
@@ -47,6 +48,7 @@ class Continue(_Valued["T_co"]):
 class Break(_Valued["T_co"]):
     """Returned by a loop's body: end the loop, which then returns this value."""
 
+    stored_instead = "Return it from the body of ctx.loop."
     __match_args__ = ("value",)
     __slots__ = ("value",)
 
@@ -74,6 +76,7 @@ class NoFailure(AttributeError):
 class Success(_Valued["T_co"]):
     """The operation ended well; `.value` is its result."""
 
+    stored_instead = "Return its .value."
     __match_args__ = ("value",)
     __slots__ = ("_value",)
     ok: Literal[True] = True
@@ -104,6 +107,7 @@ class Success(_Valued["T_co"]):
 class Failure:
     """The operation failed; `.kind`, `.step`, `.attempts` and `.error` say how."""
 
+    stored_instead = "Return what you need of it, such as .error.message, or raise it with .value."
     __match_args__ = ("kind", "error")
     __slots__ = ("attempts", "error", "kind", "source", "step")
     ok: Literal[False] = False

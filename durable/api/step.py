@@ -84,6 +84,7 @@ class Access(Struct):
 class Step(Scoped["S"]):
     """A running step: its identity, the durable state, and what it may reach while it runs."""
 
+    stored_instead = "Return what the step has done, and not the step."
     __slots__ = ("_access", "attempt", "execution_id", "idempotency_key", "name", "path")
 
     def __init__(
@@ -154,6 +155,7 @@ class Step(Scoped["S"]):
 class Undo(Undoing["T_co", "S"]):
     """A running rollback: what its step did, why the execution failed, and what a step has (R9)."""
 
+    stored_instead = "Return what the step has done, and not the step."
     __slots__ = (
         "_access",
         "_output",

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable
 from functools import cached_property
-from types import CodeType
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 
 from durable.api.actions import Action, ActionFunction
 from durable.api.calls import Drift
 from durable.api.context import Context
+from durable.codec.display import shown_value
 from durable.errors import InvalidCall, InvalidName
 from durable.usercode.durations import Duration, seconds
-from durable.usercode.signatures import default_of, parameter_types, required_keyword, result_type
+from durable.usercode.hints import innermost
+from durable.usercode.signatures import default_of, name_of, parameter_types, required_keyword, result_type
 
 OnRollbackFailure = Literal["halt", "continue"]
 NAME = re.compile(r"[0-9a-zA-Z_.:-]{1,64}")
@@ -71,15 +74,39 @@ class Workflow(_Typed["I", "O", "S"]):
         self.on_rollback_failure: OnRollbackFailure = on_rollback_failure
         self.drift: Drift | None = drift
         self.actions: dict[str, ActionFunction[Any, Any, Any]] = {}
-        self.takes_input = len(_parameters(run)) == 2
-        self.default = _default(run) if self.takes_input else NO_INPUT  # what a start without input starts with
+        parameters = parameter_types(run)
+        self.takes_input = len(parameters) == 2
+        # What a start without input starts with.
+        self.default = default_of(run, parameters[1][0], NO_INPUT) if self.takes_input else NO_INPUT
         self.__doc__ = run.__doc__
         self.__module__ = run.__module__
 
-    def __call__(self, ctx: Context[S], input: I, /) -> O:
-        """Run the function as it is; the runtime does so under a replay."""
-        result: O = self.run(ctx, input) if self.takes_input else self.run(ctx)
-        return result
+    if TYPE_CHECKING:
+
+        def __call__(self, ctx: Context[S], input: I, /) -> O: ...
+
+    else:
+
+        def __call__(self, *given):
+            """Run the function as it is: the runtime does so under a replay, a workflow may do so with its own context."""
+            self._check_given(given)
+            result = self.run(*given[: 2 if self.takes_input else 1])
+            if type(result) is CoroutineType:
+                result.close()
+                raise InvalidCall(
+                    f"workflow '{self.name}' returned a coroutine: a workflow function is plain `def`, and awaits nothing. "
+                    "Step bodies may be `async def`."
+                )
+            return result
+
+        def _check_given(self, given):
+            fewest = 2 if self.takes_input and self.default is NO_INPUT else 1
+            if not fewest <= len(given) <= 2 or not hasattr(given[0], "step"):
+                raise InvalidCall(
+                    f"workflow '{self.name}' is started by a client: client.start({self.name}"
+                    f"{', ...' if self.takes_input else ''}). Called as a function it takes a context"
+                    f"{' and its input' if self.takes_input else ''}: another workflow may do so with its own."
+                )
 
     @overload
     def action(self, run: Callable[Concatenate[Action[S], P], R], /) -> ActionFunction[S, P, R]: ...
@@ -114,10 +141,12 @@ class Workflow(_Typed["I", "O", "S"]):
         """The annotation of the output."""
         return result_type(self.run)
 
+    stored_instead = "Return its .name."
+
     @property
     def where(self) -> str:
         """The file and line of the function."""
-        code = getattr(self.run, "__code__", None)
+        code = getattr(innermost(self.run), "__code__", None)
         return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else repr(self.run)
 
     def __repr__(self) -> str:
@@ -197,22 +226,22 @@ def checked_name(name: object) -> str:
 
 
 def checked(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that can be a workflow; raises InvalidCall."""
+    """Return a function that can be a workflow; raises InvalidCall."""
     if not callable(function):
-        raise InvalidCall(f"workflow: give it a function (ctx) or (ctx, input), not {function!r}")
-    name = getattr(function, "__qualname__", repr(function))
-    code = getattr(function, "__code__", None)
-    if code is not None and code.co_flags & 0x180:  # a coroutine or an asynchronous generator
+        raise InvalidCall(f"workflow: give it a function (ctx) or (ctx, input), not {shown_value(function)}")
+    name = name_of(function)
+    _refuse_coroutine(name, innermost(function))
+    parameters = parameter_types(function)
+    if parameters and parameters[0][0] in ("self", "cls"):
         raise InvalidCall(
-            f"workflow '{name}' is `async def`: a workflow function is plain `def`. Step bodies may be `async def`."
+            f"workflow '{name}' is a method, and a workflow is started without an object of its class: make it a function of "
+            "the module, or a @staticmethod below @workflow."
         )
-    if code is not None and code.co_flags & 0x20:
-        raise InvalidCall(f"workflow '{name}' is a generator: a workflow function returns its output.")
-    if len(_parameters(function)) not in (1, 2):
+    if len(parameters) not in (1, 2):
         raise InvalidCall(
             f"workflow '{name}' takes (ctx) or (ctx, input): put several inputs into one dataclass or dict."
         )
-    if required := _required_keyword(function):
+    if required := required_keyword(function):
         raise InvalidCall(
             f"workflow '{name}' requires the keyword '{required}', and nothing gives it one: the input of a workflow is "
             "its second positional parameter."
@@ -220,27 +249,11 @@ def checked(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def _parameters(function: Callable[..., Any]) -> list[str]:
-    code = _plain_code(function)
-    if code is not None:
-        names = list(code.co_varnames[: code.co_argcount])
-        return names[1:] if getattr(function, "__self__", None) is not None else names
-    return [name for name, _ in parameter_types(function)]
-
-
-def _default(function: Callable[..., Any]) -> Any:
-    """The default of the last positional parameter, which is the input."""
-    if _plain_code(function) is not None:
-        defaults = getattr(function, "__defaults__", None)
-        return defaults[-1] if defaults else NO_INPUT
-    return default_of(function, _parameters(function)[-1], NO_INPUT)
-
-
-def _required_keyword(function: Callable[..., Any]) -> str | None:
-    return None if _plain_code(function) is not None else required_keyword(function)
-
-
-def _plain_code(function: Callable[..., Any]) -> CodeType | None:
-    """The code of a function whose parameters are all positional: it is read without `inspect`, which costs an import."""
-    code: CodeType | None = getattr(function, "__code__", None)
-    return code if code is not None and not code.co_flags & 0x0C and not code.co_kwonlyargcount else None
+def _refuse_coroutine(name: str, function: object) -> None:
+    """Of the function behind decorators and partials: what they hide would be found only when it is run."""
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        raise InvalidCall(
+            f"workflow '{name}' is `async def`: a workflow function is plain `def`. Step bodies may be `async def`."
+        )
+    if inspect.isgeneratorfunction(function):
+        raise InvalidCall(f"workflow '{name}' is a generator: a workflow function returns its output.")

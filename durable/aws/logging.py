@@ -36,6 +36,10 @@ class StandardOutput(Handler):
     def stream(self, stream: object) -> None:
         pass
 
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line, without what can't be encoded."""
+        return super().format(record).encode(errors="replace").decode()
+
 
 def service_logger(service: str) -> Logger:
     """Return the logger of this process, whose lines carry the name of the service."""

@@ -18,10 +18,7 @@ class Registry:
             versions = self._versions.setdefault(workflow.name, {})
             other = versions.setdefault(workflow.version, workflow)
             if other is not workflow:
-                raise DuplicateWorkflow(
-                    f"two workflows are called '{workflow.name}' version {workflow.version}: "
-                    f"{other.where} and {workflow.where}. Rename one, or give it another version."
-                )
+                raise DuplicateWorkflow(_twice(workflow, other))
 
     def find(self, name: str, version: int) -> Workflow[Any, Any, Any] | None:
         """This version of it, if it is here."""
@@ -43,3 +40,16 @@ class Registry:
     def names(self) -> list[str]:
         """The names of all, sorted."""
         return sorted(self._versions)
+
+
+def _twice(one: Workflow[Any, Any, Any], other: Workflow[Any, Any, Any]) -> str:
+    what = f"'{one.name}' version {one.version}"
+    if one.where != other.where:
+        return (
+            f"two workflows are called {what}: {other.where} and {one.where}. Rename one, or give it another version."
+        )
+    modules = " and ".join(sorted({str(one.__module__), str(other.__module__)}))
+    return (
+        f"workflow {what} is here twice, from one place: {one.where}. Its module was loaded twice (reloaded, or imported "
+        f"under two names: {modules}): import it once, and pass one of them."
+    )

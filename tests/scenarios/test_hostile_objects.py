@@ -248,3 +248,91 @@ def test_a_body_that_tells_nothing_of_itself_runs() -> None:
         durable.run()
 
         assert (execution.status, execution.output) == ("completed", 1)
+
+
+@pytest.mark.rule("R17")
+@pytest.mark.parametrize("name", list(hostile.ERRORS))
+def test_an_error_that_the_workflow_raises_is_its_failure_whatever_it_is_like(name: str) -> None:
+    undone: list[str] = []
+
+    @workflow
+    def order(ctx: Context) -> None:
+        ctx.step("charge", lambda step: None, rollback=lambda undo: undone.append(undo.name))
+        raise hostile.ERRORS[name]()
+
+    with Harness(workflows=[order]) as durable:
+        execution = durable.start(order)
+        durable.run(duration=60)
+
+        assert (execution.status, undone) == ("failed", ["charge"])
+
+
+@pytest.mark.parametrize("name", list(hostile.ERRORS))
+def test_an_error_that_a_block_raises_passes_through_it(name: str) -> None:
+    def block(ctx: Context) -> None:
+        raise hostile.ERRORS[name]()
+
+    @workflow
+    def order(ctx: Context) -> str:
+        try:
+            return str(ctx.try_block("block", block))
+        except BaseException as error:
+            return "Suspended" if type(error).__name__ == "Suspended" else ctx.step("after", lambda step: step.name)
+
+    with Harness(workflows=[order]) as durable:
+        execution = durable.start(order)
+        durable.run(duration=60)
+
+        assert (execution.status, execution.output) == ("completed", "after")
+
+
+@pytest.mark.rule("R8")
+@pytest.mark.parametrize("name", list(hostile.ERRORS))
+def test_an_error_that_a_rollback_raises_fails_the_rollback(name: str) -> None:
+    def undo(undo: Undo) -> None:
+        raise hostile.ERRORS[name]()
+
+    @workflow
+    def order(ctx: Context) -> None:
+        ctx.step("charge", lambda step: None, rollback=undo, rollback_retry=ONCE)
+        raise ValueError("sold out")
+
+    with Harness(workflows=[order]) as durable:
+        execution = durable.start(order)
+        durable.run(duration=60)
+
+        assert (execution.status, execution.error.type, execution.rollback.outcome) == (
+            "failed",
+            "ValueError",
+            "failed",
+        )
+
+
+@pytest.mark.rule("L1")
+@pytest.mark.parametrize("name", list(hostile.VALUES))
+def test_one_that_a_loop_s_body_returns_is_no_outcome_of_it(name: str) -> None:
+    @workflow
+    def order(ctx: Context) -> None:
+        ctx.loop("turns", lambda ctx, state: hostile.VALUES[name](), state=0)
+
+    with Harness(workflows=[order]) as durable:
+        execution = durable.start(order)
+        durable.run(duration=60)
+
+        assert (execution.status, execution.error.type) == ("failed", "InvalidCall")
+
+
+@pytest.mark.rule("J7")
+@pytest.mark.parametrize("name", list(hostile.VALUES))
+def test_one_that_a_check_returns_fails_the_look(name: str) -> None:
+    @workflow
+    def order(ctx: Context) -> str:
+        return ctx.try_block(
+            "wait", lambda ctx: ctx.wait_for("it", lambda step: hostile.VALUES[name](), every=60)
+        ).failure.error.type
+
+    with Harness(workflows=[order]) as durable:
+        execution = durable.start(order)
+        durable.run(duration=60)
+
+        assert execution.output == "CodecError"

@@ -51,8 +51,8 @@ def _text(value: str, depth: int = 0) -> str:
             value.encode()
         except UnicodeEncodeError as error:
             raise Refusal(
-                "is text with a lone surrogate, which is not valid Unicode. Return bytes, or replace what can't be "
-                "encoded: text.encode(errors='replace').decode()."
+                f"is text with a lone surrogate (U+{ord(value[error.start]):04X} at {error.start}), which is not valid "
+                "Unicode. Return bytes, or replace what can't be encoded: text.encode(errors='replace').decode()."
             ) from error
     return value
 

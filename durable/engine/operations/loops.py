@@ -16,6 +16,7 @@ from durable import codec
 from durable.api.calls import LoopCall
 from durable.api.outcomes import Break, Continue
 from durable.codec import NOTHING, TYPED
+from durable.codec.display import class_name
 from durable.engine.branch import Branch
 from durable.engine.entries import LoopEntry, WaitEntry, with_value
 from durable.engine.paths import iteration, number_of
@@ -81,6 +82,7 @@ class Iterations(Generic[E]):
         self._call: LoopCall = call
         self._state_type: Any = None if call.stateless else call.state_type()
         self._entry: E = entry
+        self._began: int = entry.started or scope.branch.clock
         self._order = entry.order or self._replay.history.next_order
         first = _started(entry) if entry.order else self._start(0, call.state)
         self._starts = [first]  # of the iterations that a replay would run again
@@ -99,13 +101,13 @@ class Iterations(Generic[E]):
             result = self._iterate(start, run)
             with branch.guard():
                 self._check_reached(start)
-                if isinstance(result, Break):
+                if issubclass(type(result), Break):  # isinstance would ask the user's object for its class
                     return self._end(start, result.value)
                 self._starts.append(self._start(start.number + 1, self._following(result)))
                 if (start.number + 1) % self._call.prune_every == 0 and self._is_live():
                     self._prune()
 
-    def _iterate(self, start: Start, run: Callable[..., Any]) -> object:
+    def _iterate(self, start: Start, run: Callable[..., Any]) -> Any:
         path = iteration(self._path, start.number)
         if self._call.stateless:
             return self._scope.within(path, run)
@@ -114,27 +116,26 @@ class Iterations(Generic[E]):
             state = self._branch.read(stored, self._state_type, self._path, f"a state of loop '{self._path}'")
         return self._scope.within(path, lambda inner: run(inner, state))
 
-    def _following(self, result: object) -> Any:
+    def _following(self, result: Any) -> Any:
         """Return the state of the next iteration; raises InvalidCall for a result that says nothing of it."""
-        match result:
-            case Continue(state) if not self._call.stateless:
-                return state
-            case None | Continue(None) if self._call.stateless:
-                return self._call.state
-            case Continue():
-                raise InvalidCall(
-                    f"loop '{self._path}' has no state, and its body returned Continue with one: "
-                    "give the loop the first one, state=..., or return Continue()"
-                )
-            case None:
-                raise InvalidCall(
-                    f"loop '{self._path}' has a state, and its body returned None: return Continue(state) or Break(value)"
-                )
-            case other:
-                raise InvalidCall(
-                    f"the body of loop '{self._path}' returned {type(other).__name__}: "
-                    "return Continue(state), Break(value), or, in a loop without state, None"
-                )
+        continues = issubclass(type(result), Continue)
+        if continues and not self._call.stateless:
+            return result.state
+        if self._call.stateless and (result is None or (continues and result.state is None)):
+            return self._call.state
+        if continues:
+            raise InvalidCall(
+                f"loop '{self._path}' has no state, and its body returned Continue with one: "
+                "give the loop the first one, state=..., or return Continue()"
+            )
+        if result is None:
+            raise InvalidCall(
+                f"loop '{self._path}' has a state, and its body returned None: return Continue(state) or Break(value)"
+            )
+        raise InvalidCall(
+            f"the body of loop '{self._path}' returned {class_name(result)}: "
+            "return Continue(state), Break(value), or, in a loop without state, None"
+        )
 
     def _is_live(self) -> bool:
         return not (self._replay.collecting or self._branch.behind)
@@ -194,7 +195,7 @@ class Iterations(Generic[E]):
             self._entry,
             status=status,
             order=self._order,
-            started=self._entry.started or replay.time,
+            started=self._began,
             ended=0 if status is EntryStatus.WAITING else self._branch.clock,
             iterations=latest.number,
             first=first.number,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from hashlib import sha256
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, overload
 
 from msgspec import Struct
@@ -13,8 +15,17 @@ from msgspec.structs import replace
 from durable import codec
 from durable.api.workflow import NO_INPUT, Workflow
 from durable.codec import MAX_VALUE
+from durable.codec.display import shown_value
 from durable.engine.entries import InputEntry, elsewhere, pack, with_value
-from durable.errors import AlreadyStarted, CodecError, ExecutionBusy, ExecutionNotFound, InvalidInput, InvalidName
+from durable.errors import (
+    AlreadyStarted,
+    CodecError,
+    ExecutionBusy,
+    ExecutionNotFound,
+    InvalidCall,
+    InvalidInput,
+    InvalidName,
+)
 from durable.protocol import keys
 from durable.protocol.continuation import continuation_of
 from durable.protocol.expiry import expired
@@ -68,41 +79,43 @@ class Client:
         `[0-9a-zA-Z_.:-]`. Raises InvalidInput that names the field, InvalidName, AlreadyStarted when the id was started
         with something else.
         """
-        given = input_for(workflow, input, codec.check)
-        return self._start(
-            workflow, given, checked_id((self._ids or self._ports.nonces)() if execution_id is None else execution_id)
-        )
+        checked_workflow(workflow, "start", ", ...")
+        given = input_for(workflow, input, codec.check if input is NO_INPUT else partial(_fitted, workflow.name))
+        return self._start(workflow, given, checked_id(self._new_id() if execution_id is None else execution_id))
 
     def start_named(
-        self, name: str, data: object, *, execution_id: str, version: int | None = None
+        self, workflow: str, input: object = None, *, execution_id: str | None = None, version: int | None = None
     ) -> Execution[Any, Any]:
         """Start by name, from plain JSON, as messages and HTTP requests do; None is a start without input.
 
-        Raises WorkflowNotFound besides what `start` raises.
+        JSON may come as text too, in bytes. Raises WorkflowNotFound besides what `start` raises.
         """
-        workflow = self._registry.newest(name, version)
+        found = self._registry.newest(workflow, version)
         try:
-            given = input_for(workflow, NO_INPUT if data is None else data, codec.accept)
+            given = input_for(found, NO_INPUT if input is None else input, codec.accept)
         except CodecError as error:
-            raise InvalidInput(f"workflow '{name}' can't be started with JSON: {error}", error.path) from error
-        return self._start(workflow, given, checked_id(execution_id))
+            raise InvalidInput(f"workflow '{workflow}' can't be started with JSON: {error}", error.path) from error
+        return self._start(found, given, checked_id(self._new_id() if execution_id is None else execution_id))
 
     @overload
-    def get(self, workflow: Workflow[Any, O, W], execution_id: str) -> Execution[O, W]: ...
+    def get(self, workflow: Workflow[Any, O, W], execution_id: str, /) -> Execution[O, W]: ...
     @overload
-    def get(self, execution_id: str) -> Execution[Any, Any]: ...
-    def get(self, *given: Any, workflow: Any = None, execution_id: Any = None) -> Any:
-        """The execution of this id; raises ExecutionNotFound, also for one of another workflow than the given."""
-        if given:
-            execution_id = given[-1] if execution_id is None else execution_id
-            workflow = given[0] if given[0] is not execution_id else workflow
-        execution = self._handle(checked_id(execution_id), workflow)
+    def get(self, execution_id: str, /) -> Execution[Any, Any]: ...
+    def get(self, of: Any, execution_id: str | None = None, /) -> Any:
+        """Return the execution of this id; raises ExecutionNotFound, also for one of another workflow than the given."""
+        if execution_id is None and isinstance(of, Workflow):
+            raise InvalidCall(f"get takes an execution's id: client.get({of.name}, execution_id)")
+        workflow = None if execution_id is None else checked_workflow(of, "get", ", ...")
+        execution = self._handle(checked_id(of if execution_id is None else execution_id), workflow)
         found = execution.workflow
         if workflow is not None and found != workflow.name:
             raise ExecutionNotFound(f"execution '{execution_id}' is of workflow '{found}', not '{workflow.name}'")
         return execution
 
     # --- below -----------------------------------------------------------------------------------------------------
+
+    def _new_id(self) -> str:
+        return (self._ids or self._ports.nonces)()
 
     def _handle(self, execution_id: str, workflow: Workflow[Any, Any, Any] | None = None) -> Execution[Any, Any]:
         return Execution(execution_id, self._ports, self._registry, workflow, ids=self._ids)
@@ -181,6 +194,32 @@ class Client:
             return with_value(entry, stored)
         key = keys.payload(now, "input", self._ports.nonces())
         return elsewhere(entry, self._ports.values.keep(execution_id, key, stored))
+
+
+def checked_workflow(given: Any, call: str, more: str) -> Workflow[Any, Any, Any]:
+    """Return the workflow that a call of the client was given; raises InvalidCall for what is none."""
+    if isinstance(given, Workflow):
+        return given
+    if isinstance(given, FunctionType):
+        name = f"{given.__module__}.{given.__qualname__}"
+        raise InvalidCall(f"{call} takes a workflow, and {name} is a plain function: decorate it with @workflow")
+    name = given if isinstance(given, str) and given.isidentifier() else "workflow"
+    by_name = (
+        f". By its name: client.start_named({given!r}{more})" if call == "start" and isinstance(given, str) else ""
+    )
+    raise InvalidCall(
+        f"{call} takes the workflow itself, not {shown_value(given)}: client.{call}({name}{more}){by_name}"
+    )
+
+
+def _fitted(name: str, given: Any, annotation: Any) -> Any:
+    try:
+        return codec.check(given, annotation)
+    except InvalidInput as error:
+        hint = ""
+        if isinstance(given, dict) and error.path == "$":
+            hint = f". Plain JSON starts it by name: client.start_named('{name}', ...)"
+        raise InvalidInput(f"the input of workflow '{name}' does not fit: {error}{hint}", error.path) from error
 
 
 def input_for(workflow: Workflow[Any, Any, Any], given: Any, fit: Callable[[Any, Any], Any]) -> Any:

@@ -56,6 +56,8 @@ MAX_POLL = 2.0
 class Execution(_Typed["O", "S"]):
     """One execution. Each property reads it anew, strongly consistent; ExecutionNotFound when it has gone."""
 
+    stored_instead = "Return its .id."
+
     def __init__(
         self,
         execution_id: str,
