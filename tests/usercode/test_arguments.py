@@ -19,8 +19,8 @@ from durable.codec import decode, encode
 from durable.codec.exact import same
 from durable.usercode.arguments import copied, exhaust
 from tests import hostile
-from tests.engine import codec_values as cases
-from tests.engine.test_codec_properties import VALUES
+from tests.codec import values as cases
+from tests.codec.test_properties import VALUES
 
 pytestmark = pytest.mark.rule("S16")
 

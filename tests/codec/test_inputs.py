@@ -16,7 +16,7 @@ import pytest
 
 from durable.codec import accept, check, decode, encode
 from durable.errors import CodecError, InvalidInput
-from tests.engine import codec_values as cases
+from tests.codec import values as cases
 
 ID = UUID("12345678-1234-5678-1234-567812345678")
 LINE = {"sku": "a", "quantity": 2, "price": "1.50"}

@@ -16,7 +16,7 @@ import pytest
 
 from durable.codec import decode, encode, settle
 from durable.codec.exact import same
-from tests.engine import codec_values as cases
+from tests.codec import values as cases
 
 ID = UUID("12345678-1234-5678-1234-567812345678")
 VIENNA = ZoneInfo("Europe/Vienna")
@@ -266,8 +266,8 @@ def test_the_tagged_form_is_plain_json_where_json_has_the_type() -> None:
 def test_a_tag_names_what_json_lacks() -> None:
     assert encode([Decimal("1.50"), {3, 1}, cases.Frozen(1), cases.Level.LOW]) == (
         b'g[{"~":"decimal","value":"1.50"},{"~":"set","value":[1,3]},'
-        b'{"~":"object","class":"tests.engine.codec_values:Frozen","value":{"x":1,"y":1.0}},'
-        b'{"~":"enum","class":"tests.engine.codec_values:Level","value":1}]'
+        b'{"~":"object","class":"tests.codec.values:Frozen","value":{"x":1,"y":1.0}},'
+        b'{"~":"enum","class":"tests.codec.values:Level","value":1}]'
     )
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from durable.codec import decode, encode, fingerprint, plain, settle
 from durable.codec.exact import same
-from tests.engine import codec_values as cases
+from tests.codec import values as cases
 
 OFFSETS = st.none() | st.integers(-1439, 1439).map(lambda minutes: timezone(timedelta(minutes=minutes)))
 ZONES = OFFSETS | st.timezones()

@@ -19,7 +19,7 @@ import pytest
 
 from durable.codec import decode, encode, settle
 from durable.errors import CodecError
-from tests.engine import codec_values as cases
+from tests.codec import values as cases
 
 
 def circular_list() -> list[Any]:
@@ -231,10 +231,10 @@ def an_object(name: str, **values: Any) -> bytes:
     "name",
     [
         "nowhere:Order",
-        "tests.engine.codec_values:Gone",
-        "tests.engine.codec_values:Outer",
-        "tests.engine.codec_values:Order.id",
-        "tests.engine.codec_values",
+        "tests.codec.values:Gone",
+        "tests.codec.values:Outer",
+        "tests.codec.values:Order.id",
+        "tests.codec.values",
         "os:system",
         "builtins:eval",
         "builtins:dict",
@@ -292,10 +292,10 @@ def test_reading_asks_no_module_to_load_more(monkeypatch: pytest.MonkeyPatch) ->
         b'g{"~":"decimal","value":"one"}',
         b'g{"~":"bytes","value":"?"}',
         b'g{"~":"datetime","value":"2026-01-01","zone":"Nowhere/Land"}',
-        b'g{"~":"enum","class":"tests.engine.codec_values:Color","value":"green"}',
-        b'g{"~":"enum","class":"tests.engine.codec_values:Order","value":1}',
-        b'g{"~":"object","class":"tests.engine.codec_values:Color","value":{}}',
-        b'g{"~":"object","class":"tests.engine.codec_values:Line","value":{"sku":"a"}}',
+        b'g{"~":"enum","class":"tests.codec.values:Color","value":"green"}',
+        b'g{"~":"enum","class":"tests.codec.values:Order","value":1}',
+        b'g{"~":"object","class":"tests.codec.values:Color","value":{}}',
+        b'g{"~":"object","class":"tests.codec.values:Line","value":{"sku":"a"}}',
         b'g{"~":"set","value":[[]]}',
     ],
 )
@@ -313,7 +313,7 @@ def test_a_misfit_of_typed_bytes_is_named_with_its_place() -> None:
 
     assert caught.value.path == "$[0].quantity"
     assert str(caught.value) == (
-        "$[0].quantity can't be read back as list[tests.engine.codec_values.Line]: Expected `int`, got `str`"
+        "$[0].quantity can't be read back as list[tests.codec.values.Line]: Expected `int`, got `str`"
     )
 
 

@@ -17,7 +17,7 @@ from uuid import UUID
 import pytest
 
 from durable.codec import fingerprint, plain
-from tests.engine import codec_values as cases
+from tests.codec import values as cases
 
 ID = UUID("12345678-1234-5678-1234-567812345678")
 
@@ -135,7 +135,7 @@ def test_arguments_that_contain_themselves_have_none() -> None:
 
 
 HASHED = """
-from tests.engine import codec_values as cases
+from tests.codec import values as cases
 from durable.codec import encode, fingerprint
 names = {"ant", "bee", "cat", "dog", "eel", "fox"}
 value = [names, frozenset(names), {name: {name, 1} for name in names}, {(name, 1): 2 for name in names},
