@@ -17,7 +17,7 @@ BYTECODE = for python in $(HERE); do \
 # A function is its handlers and the part of the library that runs there. Its dependencies are the layer's.
 $(FUNCTIONS:%=build-%):
 	mkdir -p "$(ARTIFACTS_DIR)"
-	tar -cf - --exclude=__pycache__ --exclude=durable/testing --exclude=durable/cli handler durable | tar -xf - -C "$(ARTIFACTS_DIR)"
+	tar -cf - --exclude=__pycache__ --exclude=durable/testing --exclude=durable/local --exclude=durable/cli handler durable | tar -xf - -C "$(ARTIFACTS_DIR)"
 	@$(call BYTECODE,$(ARTIFACTS_DIR),/var/task)
 
 LAYER      = $(ARTIFACTS_DIR)/python
@@ -42,7 +42,7 @@ build-DependenciesLayer:
 	        -r "$(ARTIFACTS_DIR)/compiled.txt" || exit 1;) \
 	done
 	for wheel in "$(ARTIFACTS_DIR)"/wheels/*.whl; do $(PYTHON) -m zipfile -e "$$wheel" "$(LAYER)" || exit 1; done
-	rm -rf "$(ARTIFACTS_DIR)/wheels" "$(ARTIFACTS_DIR)/compiled.txt" "$(LAYER)/bin" "$(LAYER)/greenlet/tests"
+	rm -rf "$(ARTIFACTS_DIR)/wheels" "$(ARTIFACTS_DIR)/compiled.txt" "$(LAYER)/bin" "$(LAYER)/include" "$(LAYER)"/*.data "$(LAYER)/greenlet/tests"
 	find "$(LAYER)/greenlet" -type f ! -name '*.py' ! -name '*.so' -delete  # its C sources
 	! find "$(LAYER)" -name '*.so' | grep -v $(COMPILED:%=-e /%/)  # another compiled dependency needs the same care
 	@$(call BYTECODE,$(ARTIFACTS_DIR),/opt)

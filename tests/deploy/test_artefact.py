@@ -73,13 +73,14 @@ def test_a_function_has_nothing_that_only_tests_or_callers_need(built: Artefact)
     for function in built.functions():
         code = built.code(function)
         assert not (code / "durable" / "testing").exists()
+        assert not (code / "durable" / "local").exists()
         assert not (code / "durable" / "cli").exists()
         named = [file for file in files(code) if "moto" in file.read_text() or "pytest" in file.name]
         assert named == []
 
 
 def test_a_function_has_all_of_the_rest_of_the_library(built: Artefact) -> None:
-    left_out = {"testing", "cli"}
+    left_out = {"testing", "local", "cli"}
     library = {
         file.relative_to(ROOT)
         for package in ("durable", "handler")
