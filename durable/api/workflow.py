@@ -153,6 +153,9 @@ class Workflow(_Typed["I", "O", "S"]):
         return f"<workflow {self.name} version {self.version}>"
 
 
+AnyWorkflow = Workflow[Any, Any, Any]
+
+
 @overload
 def workflow(run: Callable[[Context[W], I], O], /) -> Workflow[I, O, W]: ...
 @overload

@@ -15,7 +15,7 @@ from msgspec import Struct
 from durable.api.calls import Drift
 from durable.api.context import Context
 from durable.api.log import ExecutionLog
-from durable.api.workflow import Workflow
+from durable.api.workflow import AnyWorkflow
 from durable.engine.branch import Branch, ending
 from durable.engine.decisions import RECORDED_FIRST
 from durable.engine.entries import Operation, StepEntry
@@ -61,7 +61,7 @@ class Replay:
         "undoables",
     )
 
-    def __init__(self, workflow: Workflow[Any, Any, Any], history: History, settings: Settings) -> None:
+    def __init__(self, workflow: AnyWorkflow, history: History, settings: Settings) -> None:
         self.execution_id = settings.execution_id
         self.life = f"{settings.execution_id}#{settings.created}"  # the id may be used again
         self.history = history
@@ -128,7 +128,7 @@ class Replay:
 
     # --- the code --------------------------------------------------------------------------------------------------
 
-    def _run(self, workflow: Workflow[Any, Any, Any], log: ExecutionLog) -> Outcome:
+    def _run(self, workflow: AnyWorkflow, log: ExecutionLog) -> Outcome:
         branch = self._branch
         scope = Scope(branch, self.history.root)
         ended: Done | Failed = ending(lambda: Done(workflow(Context(scope, log), self._input(workflow))))
@@ -141,7 +141,7 @@ class Replay:
         diverged.__cause__ = raised
         return Diverged(diverged)
 
-    def _input(self, workflow: Workflow[Any, Any, Any]) -> Any:
+    def _input(self, workflow: AnyWorkflow) -> Any:
         with self._branch.guard():
             given = self.history.input
             return None if given is None else self._branch.value(given, workflow.input_type, "an input")

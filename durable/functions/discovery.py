@@ -6,20 +6,20 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pkgutil import walk_packages
 from types import ModuleType
-from typing import Any
 
 from durable import ConfigurationError, Workflow
+from durable.api.workflow import AnyWorkflow
 
 VARIABLE = "DURABLE_WORKFLOWS"
 
 
-def discovered(names: Sequence[str]) -> list[Workflow[Any, Any, Any]]:
+def discovered(names: Sequence[str]) -> list[AnyWorkflow]:
     """Return every workflow in these modules, and in all modules of those that are packages, each once.
 
     Raises ConfigurationError when there is no such module, or no workflow in any; what a module raises while it is
     imported passes unchanged.
     """
-    found: dict[int, Workflow[Any, Any, Any]] = {}
+    found: dict[int, AnyWorkflow] = {}
     for name in names:
         for module in _modules(_imported(name)):
             found |= {id(value): value for value in vars(module).values() if isinstance(value, Workflow)}

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from durable import Workflow
+from durable.api.workflow import AnyWorkflow
 from durable.aws.logging import service_logger
 from durable.aws.metrics import MetricsObserver
 from durable.aws.system import LambdaProcess, RandomNonces, SystemClock
@@ -41,7 +40,7 @@ def install(application: Application | None) -> None:
 
 def build(
     environment: Mapping[str, str],
-    workflows: Iterable[Workflow[Any, Any, Any]] | None = None,
+    workflows: Iterable[AnyWorkflow] | None = None,
     clock: Clock | None = None,
     *,
     process: Process | None = None,

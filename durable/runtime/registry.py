@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
-from durable.api.workflow import Workflow
+from durable.api.workflow import AnyWorkflow
 from durable.errors import DuplicateWorkflow, WorkflowNotFound
 
 
 class Registry:
     """Finds a workflow; an execution keeps the version that it began with, a new one gets the newest."""
 
-    def __init__(self, workflows: Iterable[Workflow[Any, Any, Any]]) -> None:
-        self._versions: dict[str, dict[int, Workflow[Any, Any, Any]]] = {}
+    def __init__(self, workflows: Iterable[AnyWorkflow]) -> None:
+        self._versions: dict[str, dict[int, AnyWorkflow]] = {}
         for workflow in workflows:
             versions = self._versions.setdefault(workflow.name, {})
             other = versions.setdefault(workflow.version, workflow)
             if other is not workflow:
                 raise DuplicateWorkflow(_twice(workflow, other))
 
-    def find(self, name: str, version: int) -> Workflow[Any, Any, Any] | None:
+    def find(self, name: str, version: int) -> AnyWorkflow | None:
         """This version of it, if it is here."""
         return self._versions.get(name, {}).get(version)
 
-    def newest(self, name: str, version: int | None = None) -> Workflow[Any, Any, Any]:
+    def newest(self, name: str, version: int | None = None) -> AnyWorkflow:
         """The newest version, or the one asked for; raises WorkflowNotFound that lists what is here."""
         versions = self._versions.get(name)
         if not versions:
@@ -42,7 +41,7 @@ class Registry:
         return sorted(self._versions)
 
 
-def _twice(one: Workflow[Any, Any, Any], other: Workflow[Any, Any, Any]) -> str:
+def _twice(one: AnyWorkflow, other: AnyWorkflow) -> str:
     what = f"'{one.name}' version {one.version}"
     if one.where != other.where:
         return (

@@ -8,10 +8,11 @@ from typing import Any
 from durable.api.actions import Action, ActionFunction
 from durable.api.document import Document
 from durable.api.log import ExecutionLog
+from durable.api.workflow import AnyWorkflow
 from durable.errors import ExecutionBusy, ExecutionNotFound, InvalidState
 from durable.protocol import commands, keys
 from durable.protocol.head import Head
-from durable.runtime.client.snapshot import AnyWorkflow, look
+from durable.runtime.client.snapshot import look
 from durable.runtime.ports import Ports
 from durable.runtime.storage.sizes import STATE_LIMIT
 

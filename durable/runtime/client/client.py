@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from durable import codec
-from durable.api.workflow import NO_INPUT, Workflow
+from durable.api.workflow import NO_INPUT, AnyWorkflow, Workflow
 from durable.codec import MAX_VALUE
 from durable.codec.display import shown_value
 from durable.engine.entries import InputEntry, elsewhere, pack, with_value
@@ -70,9 +70,7 @@ class Client:
     def start(self, workflow: Workflow[None, O, W], *, execution_id: str | None = None) -> Execution[O, W]: ...
     @overload
     def start(self, workflow: Workflow[I, O, W], input: I, *, execution_id: str | None = None) -> Execution[O, W]: ...
-    def start(
-        self, workflow: Workflow[Any, Any, Any], input: Any = NO_INPUT, *, execution_id: str | None = None
-    ) -> Any:
+    def start(self, workflow: AnyWorkflow, input: Any = NO_INPUT, *, execution_id: str | None = None) -> Any:
         """Start an execution; with an id, a repeated start with the same input returns the one that exists (E2).
 
         Without input it gets the default of its workflow's parameter, as it is now. An id is 1 to 100 characters of
@@ -117,10 +115,10 @@ class Client:
     def _new_id(self) -> str:
         return (self._ids or self._ports.nonces)()
 
-    def _handle(self, execution_id: str, workflow: Workflow[Any, Any, Any] | None = None) -> Execution[Any, Any]:
+    def _handle(self, execution_id: str, workflow: AnyWorkflow | None = None) -> Execution[Any, Any]:
         return Execution(execution_id, self._ports, self._registry, workflow, ids=self._ids)
 
-    def _start(self, workflow: Workflow[Any, Any, Any], input: Any, execution_id: str) -> Execution[Any, Any]:
+    def _start(self, workflow: AnyWorkflow, input: Any, execution_id: str) -> Execution[Any, Any]:
         new = self._new(workflow, input, execution_id)
         head = new.head
         try:
@@ -159,7 +157,7 @@ class Client:
         if new.kept:
             self._ports.values.drop(new.head.execution_id, [new.kept])
 
-    def _new(self, workflow: Workflow[Any, Any, Any], input: Any, execution_id: str) -> NewExecution:
+    def _new(self, workflow: AnyWorkflow, input: Any, execution_id: str) -> NewExecution:
         try:
             stored = codec.encode(input, workflow.input_type if workflow.takes_input else None)
             self._ports.values.checked(stored, "it")
@@ -196,7 +194,7 @@ class Client:
         return elsewhere(entry, self._ports.values.keep(execution_id, key, stored))
 
 
-def checked_workflow(given: Any, call: str, more: str) -> Workflow[Any, Any, Any]:
+def checked_workflow(given: Any, call: str, more: str) -> AnyWorkflow:
     """Return the workflow that a call of the client was given; raises InvalidCall for what is none."""
     if isinstance(given, Workflow):
         return given
@@ -222,7 +220,7 @@ def _fitted(name: str, given: Any, annotation: Any) -> Any:
         raise InvalidInput(f"the input of workflow '{name}' does not fit: {error}{hint}", error.path) from error
 
 
-def input_for(workflow: Workflow[Any, Any, Any], given: Any, fit: Callable[[Any, Any], Any]) -> Any:
+def input_for(workflow: AnyWorkflow, given: Any, fit: Callable[[Any, Any], Any]) -> Any:
     """What an execution starts with: the given input, fitted to its annotation, or the default; raises InvalidInput."""
     if not workflow.takes_input:
         if given is not NO_INPUT and given is not None:
@@ -241,7 +239,7 @@ def input_for(workflow: Workflow[Any, Any, Any], given: Any, fit: Callable[[Any,
         ) from error
 
 
-def _default(workflow: Workflow[Any, Any, Any]) -> Any:
+def _default(workflow: AnyWorkflow) -> Any:
     """The default as its annotation has it; what does not fit that is the author's word: `order: Order = None`."""
     try:
         return codec.check(workflow.default, workflow.input_type)

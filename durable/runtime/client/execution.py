@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 from durable.api.actions import ActionFunction
 from durable.api.messages import Queue as MessageQueue
 from durable.api.messages import checked_message_id, checked_queue
-from durable.api.workflow import Workflow
+from durable.api.workflow import AnyWorkflow
 from durable.errors import (
     ActionNotFound,
     ErrorInfo,
@@ -63,7 +63,7 @@ class Execution(_Typed["O", "S"]):
         execution_id: str,
         ports: Ports,
         registry: Registry,
-        workflow: Workflow[Any, Any, Any] | None = None,
+        workflow: AnyWorkflow | None = None,
         *,
         ids: Nonces | None = None,
     ) -> None:
@@ -255,7 +255,7 @@ class Execution(_Typed["O", "S"]):
             raise ActionNotFound(f"workflow '{head.workflow}' has no action '{name}'; it has: {known}")
         return workflow.actions[name]
 
-    def _code(self, head: Head) -> Workflow[Any, Any, Any] | None:
+    def _code(self, head: Head) -> AnyWorkflow | None:
         return self._registry.find(head.workflow, head.version) or self._known
 
     def _result(self, head: Head) -> O:

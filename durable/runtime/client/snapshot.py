@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from durable.api.document import Document
-from durable.api.workflow import Workflow
+from durable.api.workflow import AnyWorkflow
 from durable.engine.entries import unpack
 from durable.engine.history import History
 from durable.errors import ErrorInfo, ExecutionNotFound, StoreError
@@ -28,7 +28,6 @@ from durable.runtime.client.history_view import (
 from durable.runtime.ports import Ports
 
 T = TypeVar("T")
-AnyWorkflow = Workflow[Any, Any, Any]
 TRIES = 5
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from durable.api.calls import Drift
-from durable.api.workflow import Workflow
+from durable.api.workflow import AnyWorkflow
 from durable.engine.entries import Entry
 from durable.engine.outcomes import Diverged, Done, Failed, NeedsMessages, NeedsValue, Parked, Ready, Replies
 from durable.engine.replay import Replay, Settings
@@ -31,7 +31,7 @@ class Claimed(Struct, frozen=True):
     """What an invocation works with once it has claimed an execution."""
 
     lease: Lease
-    workflow: Workflow[Any, Any, Any]
+    workflow: AnyWorkflow
     budget: Budget
     ports: Ports
     registry: Registry
