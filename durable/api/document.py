@@ -17,9 +17,16 @@ class StateUnreadable(Interrupt):
 class Document:
     """The state as one body sees it: read from storage at the first use, compared with it at the end."""
 
-    __slots__ = ("_annotation", "_factory", "_loaded", "_read_stored", "_stored", "_value", "unreadable")
+    __slots__ = ("_annotation", "_factory", "_loaded", "_raises", "_read_stored", "_stored", "_value", "unreadable")
 
-    def __init__(self, read: Callable[[], bytes], factory: Callable[[], Any] | None) -> None:
+    def __init__(
+        self,
+        read: Callable[[], bytes],
+        factory: Callable[[], Any] | None,
+        raises: type[StateUnreadable] | type[CodecError] = StateUnreadable,
+    ) -> None:
+        """`raises`: what tells that the document can't be read: outside of a body it is an error like any other."""
+        self._raises = raises
         self._read_stored = read
         self._stored = b""
         self._factory = factory
@@ -61,7 +68,7 @@ class Document:
             return codec.decode(self._stored, self._type())
         except Exception as error:  # the code of today can't read what is recorded
             self.unreadable = error
-            raise StateUnreadable(str(error)) from error
+            raise self._raises(f"the state can't be read: {error}") from error
 
     def _type(self) -> Any:
         if self._annotation is None:

@@ -23,9 +23,8 @@ from durable.functions.http.requests import (
     Nothing,
     arguments_of,
     body_of,
-    execution_id_of,
     json_of,
-    message_id_of,
+    key_of,
     queue_of,
     text_of,
     version_of,
@@ -51,7 +50,7 @@ def handler(application: Application, event: Any, context: LambdaContext) -> dic
 def start(name: str) -> Response[str]:
     """Start an execution: the body is the input, the Idempotency-Key its id. A repeated request is the same execution."""
     request = app.current_event
-    execution_id = execution_id_of(request)
+    execution_id = key_of(request)
     wiring.application().client.start_named(
         name, input_of(text_of(request)), execution_id=execution_id, version=version_of(request)
     )
@@ -87,7 +86,7 @@ def send(execution_id: str, queue: str) -> Response[str]:
     With ?wait=seconds the answer is the workflow's response. A repeated request is the same message.
     """
     request = app.current_event
-    name, wait, message_id = queue_of(queue), wait_of(request), message_id_of(request)
+    name, wait, message_id = queue_of(queue), wait_of(request), key_of(request)
     response = _execution(execution_id).send(name, json_of(request), wait=wait, message_id=message_id)
     if wait is None:
         return _json(HTTPStatus.ACCEPTED, {"id": execution_id, "queue": name, "message_id": message_id})

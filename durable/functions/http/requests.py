@@ -59,9 +59,15 @@ def body_of(request: APIGatewayProxyEventV2, kind: type[T]) -> T:
         raise BadRequest(reason, path.rstrip("`") or "$") from error
 
 
-def execution_id_of(request: APIGatewayProxyEventV2) -> str:
-    """The caller's Idempotency-Key; without one every request is an execution of its own."""
-    return request.headers.get("Idempotency-Key") or str(uuid4())
+def key_of(request: APIGatewayProxyEventV2) -> str:
+    """Return the caller's Idempotency-Key, the id of what the request makes; without one each request makes its own."""
+    key = request.headers.get("Idempotency-Key")
+    if key is None:
+        return str(uuid4())
+    if not key.strip():  # a caller who meant to give one would make another with each repetition
+        message = "the Idempotency-Key is empty: leave it out, or give each request of yours its own"
+        raise BadRequest(message, "Idempotency-Key")
+    return key
 
 
 def version_of(request: APIGatewayProxyEventV2) -> int | None:
@@ -83,11 +89,6 @@ def json_of(request: APIGatewayProxyEventV2) -> msgspec.Raw:
 def arguments_of(request: APIGatewayProxyEventV2) -> dict[str, bytes]:
     """Return the body, which is an object, as JSON text by name."""
     return {name: bytes(raw) for name, raw in body_of(request, dict[str, msgspec.Raw]).items()}
-
-
-def message_id_of(request: APIGatewayProxyEventV2) -> str:
-    """The caller's Idempotency-Key; without one every request is a message of its own."""
-    return request.headers.get("Idempotency-Key") or str(uuid4())
 
 
 def wait_of(request: APIGatewayProxyEventV2) -> float | None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from durable import ErrorInfo, ExecutionNotFound, HistoryEntry, codec
+from durable import ErrorInfo, ExecutionNotFound, HistoryEntry, StoreError, codec
+from durable.codec.display import error_text, message_of
+from durable.errors import DurableError, is_failure
 from durable.protocol.head import Head
 from durable.runtime.application import Application
 from durable.runtime.client.client import ID
@@ -30,9 +32,9 @@ def _execution(snapshot: Snapshot) -> View:
         "status": str(head.status),
         "created_at": moment(head.created).isoformat(),
         "ended_at": moment(head.ended).isoformat() if head.ended else None,
-        "output": codec.plain(snapshot.output),
+        "output": _readable(lambda: snapshot.output),
         "error": _error(snapshot.error),
-        "state": codec.plain(snapshot.state),
+        "state": _readable(lambda: snapshot.state),
         "rollback": {
             "outcome": rollback.outcome,
             "error": _error(rollback.error),
@@ -40,6 +42,18 @@ def _execution(snapshot: Snapshot) -> View:
             "not_run": list(rollback.not_run),
         },
     }
+
+
+def _readable(read: Callable[[], Any]) -> Any:
+    """The value; why it can't be read, where its class is gone or its document can't be made: the rest is shown."""
+    try:
+        return codec.plain(read())
+    except StoreError:  # gone meanwhile: the look is taken again
+        raise
+    except BaseException as error:
+        if not is_failure(error):
+            raise
+        return f"[{message_of(error) if isinstance(error, DurableError) else error_text(error)}]"
 
 
 def history(application: Application, execution_id: str) -> View:

@@ -14,7 +14,7 @@ from durable.api.document import Document
 from durable.api.workflow import AnyWorkflow
 from durable.engine.entries import unpack
 from durable.engine.history import History
-from durable.errors import ErrorInfo, ExecutionNotFound, StoreError
+from durable.errors import CodecError, ErrorInfo, ExecutionNotFound, StoreError
 from durable.protocol.expiry import expired
 from durable.protocol.head import Head, Status
 from durable.runtime.client.history_view import (
@@ -51,7 +51,7 @@ class Snapshot:
         """The durable document."""
         head = self.head
         stored = self._ports.values.kept(head.execution_id, head.state_at) if head.state_at else head.state
-        return Document(lambda: stored, None if self._workflow is None else self._workflow.state)
+        return Document(lambda: stored, None if self._workflow is None else self._workflow.state, CodecError)
 
     @property
     def state(self) -> Any:
