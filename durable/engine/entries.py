@@ -37,6 +37,7 @@ class StepEntry(HoldsValue, Attempted, frozen=True, kw_only=True, tag="step"):
     kept: str = ""
     undoable: bool = False  # it has started and has a rollback
     fingerprint: str = ""  # of the arguments at the first run
+    arguments: str = ""  # what a message shows of them; only where they are compared
     sensitive: bool = False
 
     @property

@@ -77,6 +77,7 @@ NAMES: Mapping[str, str] = {  # every byte of an entry is paid for at each write
     "kept": "w",
     "undoable": "r",
     "fingerprint": "h",
+    "arguments": "v",
     "sensitive": "z",
     "messages": "n",
     "misfits": "i",

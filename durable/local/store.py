@@ -115,7 +115,7 @@ class SqliteStore:
                 self._tables.write(connection, writes, len(puts))
                 return head
         except NotWritten as reason:
-            return Blocked(reason.index, str(reason))
+            return Blocked(reason.index, str(reason), invalid=reason.invalid)
 
     def waiting(self, execution_id: str, after: Mapping[str, int] | None, limit: int) -> Sequence[Sent]:
         """Return the oldest messages of each of these queues, numbered above the given; None: of all queues, every one."""

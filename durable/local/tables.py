@@ -34,8 +34,9 @@ _unpack = msgspec.msgpack.Decoder(dict[str, dict[str, Any]]).decode
 class NotWritten(Exception):
     """A transaction that can't be written; `index` says which write is to blame, None that the whole request is."""
 
-    def __init__(self, index: int | None, reason: str) -> None:
+    def __init__(self, index: int | None, reason: str, *, invalid: bool = True) -> None:
         self.index = index
+        self.invalid = invalid  # False: a condition did not hold
         super().__init__(reason)
 
 
@@ -97,7 +98,7 @@ def _planned(
     standing = _find(connection, name, key)
     try:
         if not condition_holds(details, standing):
-            raise NotWritten(index, "The conditional request failed")
+            raise NotWritten(index, "The conditional request failed", invalid=False)
         item = _after(kind, details, standing)
     except (Invalid, Unsupported) as error:
         raise NotWritten(index, str(error)) from error

@@ -117,6 +117,7 @@ class Blocked(Struct, frozen=True):
 
     index: int | None  # in the puts, then the writes; None: one of the writes, and the store does not say which
     reason: str
+    invalid: bool = False  # it can't be carried out, whenever it is tried: no condition of it is to blame
 
 
 class Segment(Struct, frozen=True):

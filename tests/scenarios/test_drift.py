@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import pytest
@@ -40,9 +41,13 @@ def test_the_harness_takes_it_for_an_error_and_shows_the_arguments() -> None:
         assert (execution.status, durable.faults.bodies) == ("diverged", ["charge"])
         assert execution.error.details == {
             "path": "charge",
-            "recorded": "a step called with other arguments",
+            "recorded": "a step called with other arguments: 1",
             "requested": "these: 2",
         }
+        assert execution.error.message.endswith(
+            "The arguments of a step are the same on every replay: take the time from ctx.now(), chance from ctx.random() and "
+            "ids from ctx.uuid(), and return from a step what comes from elsewhere."
+        )
 
 
 def test_a_workflow_that_only_warns_goes_on_with_the_recorded_result() -> None:
@@ -94,3 +99,48 @@ def test_a_retry_with_other_arguments_is_drift_too() -> None:
 
         assert (execution.status, execution.error.details["requested"]) == ("diverged", "these: 2")
         assert durable.faults.bodies == ["charge"]
+
+
+@pytest.mark.rule("S15")
+def test_the_arguments_of_a_sensitive_step_are_not_shown() -> None:
+    given = iter(["a secret", "another secret"])
+
+    @workflow
+    def order(ctx: Context) -> None:
+        ctx.step("charge", charge, next(given), sensitive=True)
+        ctx.sleep("pause", 60)
+
+    with Harness(workflows=[order]) as durable:
+        execution = durable.start(order)
+        durable.run()
+
+        assert execution.error.details["recorded"] == "a step called with other arguments: [redacted]"
+        assert "secret" not in str(execution.error)
+
+
+@pytest.mark.rule("D14")
+def test_arguments_that_can_not_be_shown_or_are_long_are_named_all_the_same() -> None:
+    given = iter([(b"x" * 10_000, [Shy()]), (b"y" * 10_000, [Shy()])])
+
+    @workflow
+    def order(ctx: Context) -> None:
+        ctx.step("charge", charge, *next(given))
+        ctx.sleep("pause", 60)
+
+    with Harness(workflows=[order]) as durable:
+        execution = durable.start(order)
+        durable.run()
+
+        assert execution.status == "diverged"
+        assert execution.error.details["recorded"].startswith("a step called with other arguments: b'xxxx")
+        assert len(execution.error.details["recorded"]) < 140
+
+
+@dataclass(repr=False)
+class Shy:
+    """A dataclass that can be stored and not shown."""
+
+    number: int = 1
+
+    def __repr__(self) -> str:
+        raise LookupError("no name")

@@ -238,7 +238,7 @@ def test_a_condition_of_the_body_s_own_that_does_not_hold_fails_the_attempt() ->
     ],
     ids=["empty", "malformed", "no table", "too large", "twice"],
 )
-def test_a_write_that_no_table_takes_fails_the_attempt_too_and_is_no_fault_of_the_machinery(
+def test_a_write_that_no_table_takes_fails_the_step_for_good_and_is_no_fault_of_the_infrastructure(
     writes: list[Mapping[str, Any]], why: str
 ) -> None:
     @workflow
@@ -252,7 +252,7 @@ def test_a_write_that_no_table_takes_fails_the_attempt_too_and_is_no_fault_of_th
         durable.run(duration=5)
 
         kind, attempts, type_, message = execution.output
-        assert (kind, attempts, type_) == ("exhausted", 2, "WriteRefused")
+        assert (kind, attempts, type_) == ("critical", 1, "WriteRefused")
         assert "of step.transact was refused: " in message
         assert why in message
         assert (len(durable.invocations), amount(durable, "a")) == (1, 0)
@@ -314,6 +314,13 @@ LIMITS: list[tuple[Callable[[Step], object], str]] = [
     (lambda step: step.transact({"Get": {}}), "step.transact takes elements of TransactItems, {'Put': {…}}"),
     (lambda step: step.transact({"Put": {}, "Delete": {}}), "step.transact takes elements of TransactItems"),
     (lambda step: step.transact("Put"), "step.transact takes elements of TransactItems"),
+    (
+        lambda step: step.transact({"Put": {"TableName": "accounts", "Item": {"id": {"S": "\ud800"}}}}),
+        "step.transact: {'Put': {'TableName': 'accounts', 'Item': {'id': {'S': '\\ud800'}}}} can't be sent: ",
+    ),
+    (lambda step: step.transact({"Put": {"Item": object()}}), "step.transact: {'Put': {'Item': <object object at"),
+    (lambda step: step.publish("", 1), "step.publish: an event is named by 1 to 128 bytes of text, not ''"),
+    (lambda step: step.publish("x" * 129, 1), "step.publish: an event is named by 1 to 128 bytes of text, not"),
 ]
 
 

@@ -139,7 +139,7 @@ class DynamoStore:
             except ParamValidationError as error:
                 if not writes:
                     raise
-                return Blocked(None, str(error))
+                return Blocked(None, str(error), invalid=True)
         head = self.read(execution_id)
         return Refused(None) if head is None else head
 
@@ -245,9 +245,9 @@ def _unacceptable(error: ClientError, puts: int, foreign: bool) -> Blocked:
     """The user's write that DynamoDB can't carry out: malformed, too large, to a table that is not there."""
     for at, reason in enumerate(error.response.get("CancellationReasons") or ()):
         if at > puts and reason.get("Code") in _REFUSALS:
-            return Blocked(at - 1, reason.get("Message", "it is not valid"))
+            return Blocked(at - 1, reason.get("Message", "it is not valid"), invalid=True)
     if foreign and code(error) in _REFUSALS:
-        return Blocked(None, error.response.get("Error", {}).get("Message", "it is not valid"))
+        return Blocked(None, error.response.get("Error", {}).get("Message", "it is not valid"), invalid=True)
     raise error
 
 

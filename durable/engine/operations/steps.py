@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from durable import codec
 from durable.api.calls import StepCall
+from durable.codec.display import shown_values
 from durable.engine import decisions
 from durable.engine.branch import Branch
 from durable.engine.decisions import Decision
@@ -77,6 +78,13 @@ def failed(entry: StepEntry) -> StepFailed:
     return StepFailed(entry.failure or "critical", entry.path, entry.charged, error)
 
 
+MOST_SHOWN = 80  # characters of a step's arguments
+DRIFTED = (
+    "The arguments of a step are the same on every replay: take the time from ctx.now(), chance from ctx.random() and ids from "
+    "ctx.uuid(), and return from a step what comes from elsewhere."
+)
+
+
 def _checked(call: StepCall) -> StepCall:
     """Return a call that is new to the history, if it can be; raises InvalidCall.
 
@@ -108,6 +116,7 @@ def _settle(branch: Branch, call: StepCall, entry: StepEntry | None) -> StepEntr
         path=call.path,
         order=replay.history.next_order,
         fingerprint=codec.fingerprint(call.arguments) or "",
+        arguments="" if replay.drift == "off" else _shown(call),
         sensitive=call.sensitive,
     )
     settled: StepEntry = branch.ask(Ready(call, reached, exhausted=decision is Decision.FAIL))
@@ -120,12 +129,11 @@ def _compare(branch: Branch, call: StepCall, entry: StepEntry) -> None:
     if now is None or now == entry.fingerprint:
         return
     if branch.replay.drift == "error":
-        recorded = "a step called with other arguments"
-        branch.diverge(HistoryDiverged(call.path, recorded, f"these: {shown(call.arguments)}"))
+        recorded = "a step called with other arguments" + (f": {entry.arguments}" if entry.arguments else "")
+        branch.diverge(HistoryDiverged(call.path, recorded, f"these: {_shown(call)}", DRIFTED))
     branch.replay.drifted.append(call.path)
 
 
-def shown(arguments: Sequence[object]) -> str:
-    """Return arguments as a message shows them, cut to a readable length."""
-    text = ", ".join(repr(argument) for argument in arguments)
-    return text if len(text) <= 200 else text[:200] + "…"
+def _shown(call: StepCall) -> str:
+    """Return the arguments as a message shows them, cut to a short length: they ride on the head."""
+    return "[redacted]" if call.sensitive else shown_values(call.arguments, MOST_SHOWN)

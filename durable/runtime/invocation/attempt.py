@@ -123,6 +123,8 @@ class Attempt(Struct, frozen=True):
 
     def refused(self, error: WriteRefused, state: bytes) -> Outcome:
         """Return the outcome of an attempt whose own writes were refused: it has failed, and may be retried (S10)."""
+        if error.invalid:
+            return FailedForGood("critical", described(error), state)
         return self._again(described(error), state)
 
     def _returned(self, value: Any, document: Document, reach: Reach) -> Outcome:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from durable import codec
+from durable.codec.display import shown_value
 from durable.errors import ConfigurationError, InvalidCall, StepOnly
 from durable.protocol import keys
 from durable.protocol.head import Head
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 MAX_WRITES = 99  # of a transaction's 100 actions; one is the step's record
 MAX_BYTES = 3_500_000  # of a transaction's 4 MB; the rest is the step's record
 MAX_KEY = 512  # bytes
+MAX_EVENT = 128  # bytes: EventBridge keeps it as the detail type
 
 
 class StableNonces:
@@ -103,12 +105,8 @@ class Reach:
         Each is an element of TransactItems as boto3's client takes it: {"Put": {"TableName": …, "Item": {…}}}.
         """
         for write in writes:
-            if not isinstance(write, Mapping) or len(write) != 1 or not set(write) <= FOREIGN:
-                raise InvalidCall(
-                    f"step.transact takes elements of TransactItems, {{'Put': {{…}}}} and the like, not {write!r}"
-                )
+            self._bytes += _size(write)
             self._foreign.append(write)
-            self._bytes += len(msgspec.json.encode(write, order=None))
         self._check_size()
 
     def _key(self, key: object) -> str:
@@ -142,6 +140,10 @@ class Reach:
 
     def publish(self, event: str, detail: object) -> None:
         """Publish an event for your own subscribers, at least once, with an `id` by which they take it once (S11)."""
+        if not isinstance(event, str) or not 1 <= size(event, "event") <= MAX_EVENT:
+            raise InvalidCall(
+                f"step.publish: an event is named by 1 to {MAX_EVENT} bytes of text, not {shown_value(event)}"
+            )
         if self._ports.publisher is None:
             raise ConfigurationError(
                 f"step.publish('{event}'): no event bus is configured. Set DURABLE_BUS, or deploy the template with its bus."
@@ -153,6 +155,21 @@ class Reach:
             "detail": codec.plain(detail),
         }
         self._ports.publisher.publish(event, f"durable.{self._workflow}", msgspec.json.encode(envelope).decode())
+
+
+def _size(write: object) -> int:
+    """Return about how many bytes a write to a table takes; raises InvalidCall for what is none."""
+    if not isinstance(write, Mapping) or len(write) != 1 or not set(write) <= FOREIGN:
+        raise InvalidCall(
+            f"step.transact takes elements of TransactItems, {{'Put': {{…}}}} and the like, not {shown_value(write)}"
+        )
+    try:
+        return len(msgspec.json.encode(write))
+    except (TypeError, ValueError, RecursionError) as error:  # a lone surrogate, a set, a class of the user's
+        raise InvalidCall(
+            f"step.transact: {shown_value(write)[:200]} can't be sent: {error}. Its values are as boto3's client takes them, "
+            "{'S': 'text'} or {'N': '1'}."
+        ) from error
 
 
 FOREIGN = frozenset({"Put", "Update", "Delete", "ConditionCheck"})

@@ -38,8 +38,9 @@ class InboxChanged(Interrupt):
 class WriteRefused(DurableError):
     """One of the body's own writes could not be: nothing was written, and the attempt has failed (S10)."""
 
-    def __init__(self, index: int | None, reason: str) -> None:
+    def __init__(self, index: int | None, reason: str, *, invalid: bool = False) -> None:
         self.index = index
+        self.invalid = invalid  # a repetition would be refused as well
         self.reason = reason
         which = "a write" if index is None else f"write {index + 1}"
         super().__init__(f"{which} of step.transact was refused: {reason}")
@@ -182,8 +183,8 @@ class Lease:
             else:
                 answer = self._ports.store.update(prepared.update)
         match answer:
-            case Blocked(index=index, reason=reason):
-                raise WriteRefused(None if index is None else index - len(wanted.writes), reason)
+            case Blocked(index=index, reason=reason, invalid=invalid):
+                raise WriteRefused(None if index is None else index - len(wanted.writes), reason, invalid=invalid)
             case Refused(head=head):
                 return head
             case Head():
