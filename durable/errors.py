@@ -2,7 +2,7 @@
 
 DurableError                     everything that a caller or a workflow may meet, and catch
 ├── raised by users              TerminalError, RollbackError
-├── a durable operation failed   StepFailed, JoinFailed, RaceFailed, ChildFailed, QueueTimeout, Cancelled
+├── a durable operation failed   StepFailed, QueueTimeout
 ├── misuse, told at the call     InvalidName, InvalidCall, InvalidInput, StepOnly, NestedStep, WrongThread,
 │                                DuplicateWorkflow
 ├── values                       CodecError
@@ -68,32 +68,8 @@ class StepFailed(DurableError):
         super().__init__(f"step '{step}' failed ({kind}, attempts: {attempts}): {error}")
 
 
-class JoinFailed(DurableError):
-    """Some branches of a join or map failed; `errors` has each one's error."""
-
-    def __init__(self, errors: Mapping[str, ErrorInfo]) -> None:
-        self.errors = dict(errors)
-        super().__init__("join failed: " + "; ".join(f"{branch}: {error}" for branch, error in self.errors.items()))
-
-
-class RaceFailed(DurableError):
-    """Every branch of a race failed; `errors` has each one's error."""
-
-    def __init__(self, errors: Mapping[str, ErrorInfo]) -> None:
-        self.errors = dict(errors)
-        super().__init__("race failed: " + "; ".join(f"{branch}: {error}" for branch, error in self.errors.items()))
-
-
 class QueueTimeout(DurableError):
     """No message came within the timeout of `queue.next` (Q1)."""
-
-
-class ChildFailed(DurableError):
-    """A child execution failed (J6)."""
-
-
-class Cancelled(DurableError):
-    """The execution was cancelled: the `cause` that its rollbacks see (R12)."""
 
 
 # --- misuse, told at the call ---------------------------------------------------------------------------------------

@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from durable import codec
 from durable.api.document import Document
-from durable.api.generics import Scoped
+from durable.api.generics import Called, Scoped
 from durable.api.log import ExecutionLog
 from durable.errors import CodecError, InvalidCall, InvalidInput
 from durable.usercode.signatures import hints_of, signature_of
 
 if TYPE_CHECKING:
     from logging import Logger, LoggerAdapter
-    from typing import Generic, ParamSpec
 
-    from typing_extensions import TypeVar
-
-    from durable.api.generics import S
-
-    P = ParamSpec("P")
-    R = TypeVar("R")
-    W = TypeVar("W")
-
-    class _Callable(Generic[W, P, R]):
-        """Generic in state, arguments and result."""
-else:
-    from types import GenericAlias
-
-    class _Callable:
-        __class_getitem__ = classmethod(GenericAlias)
+    from durable.api.generics import P, R, S, W
 
 
 class Action(Scoped["S"]):
@@ -59,7 +45,7 @@ class Action(Scoped["S"]):
         return self._log
 
 
-class ActionFunction(_Callable["W", "P", "R"]):
+class ActionFunction(Called["W", "P", "R"]):
     """A function of a workflow that can be called from outside, by itself or by name."""
 
     def __init__(self, run: Callable[..., Any], name: str, *, read_only: bool) -> None:
@@ -94,8 +80,6 @@ class ActionFunction(_Callable["W", "P", "R"]):
 
         Raises InvalidInput that names the misfit.
         """
-        import inspect  # only for what comes over HTTP
-
         signature = signature_of(self.run)
         (first, *parameters) = signature.parameters.values()
         many = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)

@@ -9,33 +9,14 @@ from typing import TYPE_CHECKING, Any, overload
 import msgspec
 
 from durable import codec
+from durable.api.generics import Declared, Valued
 from durable.codec import NOTHING
 from durable.errors import InvalidCall, InvalidInput, InvalidName
 from durable.usercode.names import size
 from durable.usercode.signatures import checked_type
 
 if TYPE_CHECKING:
-    from typing import Generic
-
-    from typing_extensions import TypeVar
-
-    T_co = TypeVar("T_co", covariant=True)
-    B = TypeVar("B")
-    R = TypeVar("R")
-
-    class _Bodied(Generic[T_co]):
-        """Generic in the body."""
-
-    class _Declared(Generic[B, R]):
-        """Generic in the body and the reply."""
-else:
-    from types import GenericAlias
-
-    class _Bodied:
-        __slots__ = ()
-        __class_getitem__ = classmethod(GenericAlias)
-
-    _Declared = _Bodied
+    from durable.api.generics import B, R, T_co
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MAX_NAME = 128  # bytes of a queue's name: it is a part of a key
@@ -59,7 +40,7 @@ class Reply(msgspec.Struct, frozen=True, omit_defaults=True):
     kept: str = ""  # the reference of one that is too large to be here
 
 
-class Queue(_Declared["B", "R"]):
+class Queue(Declared["B", "R"]):
     """A declared queue: typed on both sides, so that a bad body is refused at the sender."""
 
     if TYPE_CHECKING:
@@ -85,7 +66,7 @@ class Queue(_Declared["B", "R"]):
         return f"Queue({self.name!r})"
 
 
-class Message(_Bodied["T_co"]):
+class Message(Valued["T_co"]):
     """A message that the workflow has taken; nobody will get it again."""
 
     stored_instead = "Return its .body."

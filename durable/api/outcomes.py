@@ -5,26 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from durable.api.generics import Valued
 from durable.errors import ErrorInfo, InvalidCall, Kind, StepFailed
 
 if TYPE_CHECKING:
-    from typing import Generic, Never, TypeVar
+    from typing import Never
 
-    T_co = TypeVar("T_co", covariant=True)
-
-    class _Valued(Generic[T_co]):
-        """The value's type, for checkers."""
-else:
-    from types import GenericAlias
-
-    class _Valued:
-        """At run time the type argument is only carried along."""
-
-        __slots__ = ()
-        __class_getitem__ = classmethod(GenericAlias)
+    from durable.api.generics import T_co
 
 
-class Continue(_Valued["T_co"]):
+class Continue(Valued["T_co"]):
     """Returned by a loop's body: go on, with this state."""
 
     stored_instead = "Return it from the body of ctx.loop."
@@ -45,7 +35,7 @@ class Continue(_Valued["T_co"]):
         return f"Continue({self.state!r})"
 
 
-class Break(_Valued["T_co"]):
+class Break(Valued["T_co"]):
     """Returned by a loop's body: end the loop, which then returns this value."""
 
     stored_instead = "Return it from the body of ctx.loop."
@@ -73,7 +63,7 @@ class NoFailure(AttributeError):
     """`.failure` was read on a Success."""
 
 
-class Success(_Valued["T_co"]):
+class Success(Valued["T_co"]):
     """The operation ended well; `.value` is its result."""
 
     stored_instead = "Return its .value."

@@ -93,10 +93,6 @@ class Retry:
         """How often a body runs at most."""
         return self.max_retries + 1
 
-    def permits(self, error: BaseException) -> bool:
-        """Return whether `only` allows a retry after this error; False when it raises."""
-        return self._refusal(error) is None
-
     def wait(self, attempt: int, error: ErrorInfo, seed: str) -> float:
         """Return the seconds between the failed `attempt` (from 1) and the next, the same for a seed.
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 from durable.api.actions import Action, ActionFunction
 from durable.api.calls import Drift
 from durable.api.context import Context
+from durable.api.generics import Typed
 from durable.codec.display import shown_value
 from durable.errors import InvalidCall, InvalidName
 from durable.usercode.durations import Duration, seconds
@@ -23,19 +24,9 @@ NAME = re.compile(r"[0-9a-zA-Z_.:-]{1,64}")
 NO_INPUT: Any = object()  # of a start without input, and of a workflow whose input has no default
 
 if TYPE_CHECKING:
-    from typing import Concatenate, Generic, ParamSpec
+    from typing import Concatenate
 
-    from typing_extensions import TypeVar
-
-    P = ParamSpec("P")
-    R = TypeVar("R")
-    I = TypeVar("I")
-    O = TypeVar("O")
-    S = TypeVar("S", default=Any)
-    W = TypeVar("W")
-
-    class _Typed(Generic[I, O, S]):
-        """Generic in input, output and state."""
+    from durable.api.generics import I, O, P, R, S, W
 
     class NamedWorkflow(Protocol[S]):
         """What `@workflow(...)` returns: it takes the function."""
@@ -44,15 +35,9 @@ if TYPE_CHECKING:
         def __call__(self, run: Callable[[Context[S], I], O], /) -> Workflow[I, O, S]: ...
         @overload
         def __call__(self, run: Callable[[Context[S]], O], /) -> Workflow[None, O, S]: ...
-else:
-    from types import GenericAlias
-
-    class _Typed:
-        __slots__ = ()
-        __class_getitem__ = classmethod(GenericAlias)
 
 
-class Workflow(_Typed["I", "O", "S"]):
+class Workflow(Typed["I", "O", "S"]):
     """A workflow: the function, its name and version, and how its executions are treated."""
 
     def __init__(

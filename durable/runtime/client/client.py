@@ -40,11 +40,7 @@ from durable.runtime.storage.sizes import HEAD_LIMIT, head_size
 from durable.usercode.durations import later
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeVar
-
-    I = TypeVar("I")
-    O = TypeVar("O")
-    W = TypeVar("W")
+    from durable.api.generics import I, O, W
 
 ID = re.compile(r"[0-9a-zA-Z_.:-]{1,100}")
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, overload
 
 from durable.api.actions import ActionFunction
+from durable.api.generics import Started
 from durable.api.messages import Queue as MessageQueue
 from durable.api.messages import checked_message_id, checked_queue
 from durable.api.workflow import AnyWorkflow
@@ -28,32 +29,19 @@ from durable.runtime.registry import Registry
 from durable.usercode.durations import Duration, later, seconds
 
 if TYPE_CHECKING:
-    from typing import Generic, ParamSpec
+    from typing import TypeVar
 
-    from typing_extensions import TypeVar
+    from durable.api.generics import B, O, P, R, S
 
     A = TypeVar("A")
-    P = ParamSpec("P")
-    B = TypeVar("B")
-    R = TypeVar("R")
-    O = TypeVar("O")
-    S = TypeVar("S", default=Any)
     T = TypeVar("T")
-
-    class _Typed(Generic[O, S]):
-        """Generic in output and state."""
-else:
-    from types import GenericAlias
-
-    class _Typed:
-        __class_getitem__ = classmethod(GenericAlias)
 
 
 POLL = 0.2  # seconds between looks at an execution whose result is waited for; doubled up to:
 MAX_POLL = 2.0
 
 
-class Execution(_Typed["O", "S"]):
+class Execution(Started["O", "S"]):
     """One execution. Each property reads it anew, strongly consistent; ExecutionNotFound when it has gone."""
 
     stored_instead = "Return its .id."
