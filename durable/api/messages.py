@@ -10,7 +10,7 @@ import msgspec
 
 from durable import codec
 from durable.api.generics import Declared, Valued
-from durable.codec import NOTHING
+from durable.codec import NOTHING, formats
 from durable.errors import InvalidCall, InvalidInput, InvalidName
 from durable.usercode.names import size
 from durable.usercode.signatures import checked_type
@@ -31,6 +31,7 @@ class Sent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     body: msgspec.Raw = NOTHING  # in the codec's tagged form
     kept: str = ""  # the reference of a body that is too large to be here
     sent: int = 0
+    format: int = 1
 
 
 class Reply(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -38,6 +39,28 @@ class Reply(msgspec.Struct, frozen=True, omit_defaults=True):
 
     body: msgspec.Raw = NOTHING  # in the codec's tagged form
     kept: str = ""  # the reference of one that is too large to be here
+    format: int = 1
+
+
+class _Formatted(msgspec.Struct):
+    format: int = 1
+
+
+_read_format = msgspec.json.Decoder(_Formatted).decode
+_read_sent = msgspec.json.Decoder(Sent).decode
+_read_reply = msgspec.json.Decoder(Reply).decode
+
+
+def read_sent(data: bytes) -> Sent:
+    """Return a message that was stored; raises NewerFormat."""
+    formats.checked(_read_format(data).format, "a message")
+    return _read_sent(data)
+
+
+def read_reply(data: bytes) -> Reply:
+    """Return a response that was stored; raises NewerFormat."""
+    formats.checked(_read_format(data).format, "the response to a message")
+    return _read_reply(data)
 
 
 class Queue(Declared["B", "R"]):

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from durable import codec
 from durable.api.messages import Sent
-from durable.codec import NOTHING
+from durable.codec import NOTHING, formats
 from durable.engine import paths
 from durable.engine.recorded import Attempted, EntryKind, EntryStatus, ErrorRecord, HoldsValue, Recorded, Valued
 from durable.usercode.durations import FOREVER
@@ -227,10 +227,13 @@ _encoder = msgspec.json.Encoder()
 
 
 def pack(entries: Iterable[Entry]) -> bytes:
-    """Return entries as they are stored: JSON, compressed."""
-    return zlib.compress(_encoder.encode(list(entries)), 6)
+    """Return entries as they are stored: a byte with the format, then JSON, compressed."""
+    return bytes([formats.FORMAT]) + zlib.compress(_encoder.encode(list(entries)), 6)
 
 
 def unpack(data: bytes) -> list[Entry]:
-    """Return the entries that `pack` stored."""
-    return _decoder.decode(zlib.decompress(data)) if data else []
+    """Return the entries that `pack` stored; raises NewerFormat."""
+    if not data:
+        return []
+    formats.checked(data[0], "a part of the history")
+    return _decoder.decode(zlib.decompress(data[1:]))

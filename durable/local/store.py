@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from durable.api.messages import Sent
+from durable.api.messages import Sent, read_sent
+from durable.codec import formats
 from durable.errors import StoreError
 from durable.local.conditions import applied, holds
 from durable.local.database import Database
@@ -27,7 +28,14 @@ _OPEN = f"AND status NOT IN ({_CLOSED})"
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Head).decode
-_message = msgspec.json.Decoder(Sent).decode
+
+
+class _Formatted(msgspec.Struct):
+    execution_id: str
+    format: int = 1
+
+
+_format = msgspec.msgpack.Decoder(_Formatted).decode
 
 
 class SqliteStore:
@@ -55,7 +63,7 @@ class SqliteStore:
     def read(self, execution_id: str) -> Head | None:
         """Return the head as last written."""
         found = self._database.rows("SELECT head FROM head WHERE pk = ?", (execution_id,))
-        return _decode(found[0][0]) if found else None
+        return _head(found[0][0]) if found else None
 
     def update(self, update: Update) -> Head | Refused:
         """Write if the conditions hold: the head after it, or the refusal. Later reads return what it accepted."""
@@ -128,7 +136,7 @@ class SqliteStore:
             ]
         with self._database as connection:
             return [
-                _message(value)
+                read_sent(value)
                 for first, last, most in ranges
                 for (value,) in connection.execute(
                     "SELECT value FROM item WHERE pk = ? AND sk BETWEEN ? AND ? ORDER BY sk LIMIT ?",
@@ -191,14 +199,21 @@ class SqliteStore:
 
 def _read(connection: sqlite3.Connection, execution_id: str) -> Head | None:
     found = connection.execute("SELECT head FROM head WHERE pk = ?", (execution_id,)).fetchone()
-    return None if found is None else _decode(found[0])
+    return None if found is None else _head(found[0])
+
+
+def _head(blob: bytes) -> Head:
+    """Return a head; raises NewerFormat."""
+    stands = _format(blob)
+    formats.checked(stands.format, f"execution '{stands.execution_id}'")
+    return _decode(blob)
 
 
 def _update(connection: sqlite3.Connection, update: Update) -> Head | Refused:
     found = connection.execute("SELECT head FROM head WHERE pk = ?", (update.execution_id,)).fetchone()
     if found is None:
         return Refused(None)
-    before = _decode(found[0])
+    before = _head(found[0])
     if not holds(before, update.where):
         return Refused(before)
     after = applied(before, update)

@@ -8,10 +8,9 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
+from durable.codec import formats
 from durable.errors import DurableError
 from durable.protocol.head import Head
-
-FORMAT = 1
 
 
 class UnreadableMessage(DurableError):
@@ -21,7 +20,7 @@ class UnreadableMessage(DurableError):
 class Continuation(msgspec.Struct, frozen=True, kw_only=True):
     """Go on with this execution from this revision. What else it says are hints from the head, which never decide."""
 
-    format: int = FORMAT
+    format: int = 1
     execution: str
     revision: int
     workflow: str
@@ -52,6 +51,7 @@ def continuation_of(head: Head) -> Continuation:
         version=head.version,
         phase=head.phase,
         birth=head.birth,
+        format=formats.FORMAT,
     )
 
 
@@ -61,16 +61,14 @@ def name_of(continuation: Continuation) -> str:
 
 
 def read(body: str) -> Continuation:
-    """The continuation that a message holds; raises UnreadableMessage that says what is wrong with it."""
+    """The continuation that a message holds; raises UnreadableMessage that says what is wrong with it, and NewerFormat."""
     try:
         written = msgspec.json.decode(body, type=_Format).format
     except msgspec.MsgspecError as error:
         raise UnreadableMessage(f"not a continuation: {error}") from error
-    if written != FORMAT:
-        raise UnreadableMessage(
-            f"a continuation of format {written}; this deployment reads format {FORMAT}. "
-            "Deploy the version that wrote it, then send the message again."
-        )
+    formats.checked(written, "a continuation")
+    if written < 1:
+        raise UnreadableMessage(f"a continuation of format {written}, which there has never been")
     try:
         return msgspec.json.decode(body, type=Continuation)
     except msgspec.MsgspecError as error:

@@ -46,6 +46,7 @@ class Head(Struct, frozen=True):
     workflow: str
     version: int
     created: int
+    format: int = 1  # what is newer than the code is left alone
     digest: str = ""  # of the input: a repeated start must bring the same (E2)
     revision: int = 0  # counts checkpoints; a continuation is for one revision
     fence: int = 0  # counts claims; a stale holder's writes are refused (E4)

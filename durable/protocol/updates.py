@@ -11,7 +11,7 @@ from durable.protocol.head import Head, Status
 
 
 class Where(Struct, frozen=True):
-    """Conditions on the head; every one that is given must hold."""
+    """Conditions on the head; every one that is given must hold, and its format must not be newer than this code's."""
 
     status: frozenset[Status] | None = None  # is one of these
     revision: int | None = None  # is this
@@ -30,6 +30,7 @@ class Where(Struct, frozen=True):
 class Changes(TypedDict, total=False):
     """The fields of a head that a write sets."""
 
+    format: int
     status: Status
     resume_to: str
     revision: int

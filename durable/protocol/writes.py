@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from msgspec import UNSET, Struct
 
+from durable.codec import formats
 from durable.protocol.checkpoint import Checkpoint
 from durable.protocol.continuation import Continuation
 from durable.protocol.expiry import expires
@@ -36,9 +37,12 @@ class Stored(Struct, frozen=True):
 
 
 def claim(continuation: Continuation, phase: str, message_id: str, nonce: str, now: int, lease: int) -> Update:
-    """Rule 2: take the execution for one invocation. Rollback claims are counted by themselves (rules 9 and 10)."""
+    """Rule 2: take the execution for one invocation. Rollback claims are counted by themselves (rules 9 and 10).
+
+    The head gets the format of this code, for what the invocation records is of that: older code leaves it alone then.
+    """
     forward = phase == "forward"
-    write: Changes = {"lease": lease, "message": message_id, "nonce": nonce}
+    write: Changes = {"format": formats.FORMAT, "lease": lease, "message": message_id, "nonce": nonce}
     if forward:
         write |= {"status": Status.RUNNING, "claimed": now}
     add: Counts = {"fence": 1, "claims": 1} if forward else {"fence": 1, "undoing": 1}

@@ -89,6 +89,7 @@ def test_counters_are_stored_when_they_are_zero_and_what_is_empty_is_not(
         "workflow": {"S": "checkout"},
         "version": {"N": "2"},
         "created": {"N": "1000"},
+        "format": {"N": "1"},
         "digest": {"S": "abc"},
         "list_key": {"S": "checkout#open#1"},
         **dict.fromkeys(["revision", "fence", "lease", "claimed", "claims", "dead", "inbox", "seen", "segments"], zero),

@@ -151,7 +151,7 @@ def test_a_continuation_is_read_by_itself_or_as_the_detail_of_a_whole_event() ->
         (whole(**{"detail-type": 1}), r"an EventBridge event that lacks something: .*\$\.detail-type"),
         ('{"detail-type": "continuation", "id": "a", "source": "durable"}', "lacks something: .*`detail`"),
         (whole(detail={"format": 1}), "a continuation that lacks something"),
-        (whole(detail={**json.loads(CONTINUATION.encode()), "format": 2}), "a continuation of format 2"),
+        (whole(detail={**json.loads(CONTINUATION.encode()), "format": 0}), "a continuation of format 0"),
         (whole(detail="order-1"), "not a continuation"),
         (whole()[:-1], "not a continuation: Input data was truncated"),
     ],

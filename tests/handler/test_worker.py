@@ -43,7 +43,7 @@ def test_a_recorded_event_advances_its_execution(durable: Harness, recorded: Cal
         ("[]", "not a continuation: Expected `object`"),
         ("{}", "not a continuation: Object missing required field `format`"),
         ('{"format": 1, "execution": "order-1"}', "a continuation that lacks something: .*`revision`"),
-        ('{"format": 2, "anything": true}', "a continuation of format 2; this deployment reads format 1"),
+        ('{"format": 0, "anything": true}', "a continuation of format 0, which there has never been"),
         ('{"format": "1"}', "not a continuation: Expected `int`, got `str`"),
     ],
 )

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from durable.codec.formats import FORMAT
 from durable.protocol import commands, writes
 from durable.protocol.checkpoint import Checkpoint, Continue, End, GiveBack, Next, Park
 from durable.protocol.continuation import continuation_of
@@ -34,7 +35,7 @@ def test_a_claim(phase: str, statuses: frozenset[Status], write: dict[str, Any],
     update = writes.claim(continuation_of(RUNNING), phase, "message", "nonce", NOW, LATER)
 
     where = Where(status=statuses, revision=5, free_at=NOW, unparked_at=NOW, birth=EARLIER)
-    taken = {"lease": LATER, "message": "message", "nonce": "nonce"}
+    taken = {"format": FORMAT, "lease": LATER, "message": "message", "nonce": "nonce"}
     assert update == Update("order-1", where, taken | write, add)
 
 

@@ -91,8 +91,8 @@ def test_two_messages_of_one_execution_in_one_batch_take_their_turn(durable: Har
     [
         ("nonsense", "not a continuation: "),
         (
-            '{"format": 2, "execution": "a", "revision": 1}',
-            "a continuation of format 2; this deployment reads format 1.",
+            '{"format": 0, "execution": "a", "revision": 1}',
+            "a continuation of format 0, which there has never been",
         ),
         ('{"format": 1, "execution": "a"}', "a continuation that lacks something: "),
     ],

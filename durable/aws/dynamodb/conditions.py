@@ -10,6 +10,7 @@ from pynamodb.expressions.condition import Condition
 from pynamodb.expressions.update import Action
 
 from durable.aws.dynamodb.table import HeadItem, ValueItem, is_absent
+from durable.codec import formats
 from durable.protocol.head import Status
 from durable.protocol.updates import Update, Where
 from durable.usercode.durations import FOREVER
@@ -28,6 +29,11 @@ def either(*conditions: Condition) -> Condition:
 def exists() -> Condition:
     """There is such an execution: an update must not make one."""
     return HeadItem.pk.exists()
+
+
+def is_known() -> Condition:
+    """Its format is not newer than this code."""
+    return either(HeadItem.format.does_not_exist(), HeadItem.format <= formats.FORMAT)
 
 
 def is_new() -> Condition:
@@ -114,8 +120,8 @@ def key_begins(execution_id: str, prefix: str) -> Condition:
 
 
 def holds(where: Where) -> Condition:
-    """All that is demanded."""
-    return both(exists(), *_demanded(where))
+    """All that is demanded, and that no newer code has written it."""
+    return both(exists(), is_known(), *_demanded(where))
 
 
 def changes(update: Update) -> list[Action]:

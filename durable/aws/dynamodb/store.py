@@ -12,10 +12,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from botocore.exceptions import ClientError, ParamValidationError
 
-from durable.api.messages import Sent
+from durable.api.messages import Sent, read_sent
 from durable.aws.dynamodb.conditions import (
     both,
     changes,
@@ -202,7 +201,7 @@ class DynamoStore:
 
     def _messages(self, condition: Condition, **settings: Any) -> Iterator[Sent]:
         for item in self._requests.query(condition, ConsistentRead=True, **settings):
-            yield msgspec.json.decode(item["value"]["B"], type=Sent)
+            yield read_sent(item["value"]["B"])
 
     def _sealed(self, head: Head, after: int, *, consistent: bool) -> Mapping[str, Segment]:
         """The segments above `after` by key; orphans of crashes too."""

@@ -13,6 +13,7 @@ from pynamodb.attributes import Attribute, BinaryAttribute, NumberAttribute, Uni
 from pynamodb.constants import STRING
 from pynamodb.models import Model
 
+from durable.codec import formats
 from durable.protocol.head import Head, Status
 from durable.protocol.keys import HEAD
 from durable.protocol.updates import Segment
@@ -47,6 +48,7 @@ class HeadItem(Model):
     workflow = UnicodeAttribute()
     version = NumberAttribute()
     created = NumberAttribute()
+    format = NumberAttribute()
     digest = UnicodeAttribute(null=True)
     revision = NumberAttribute()
     fence = NumberAttribute()
@@ -111,7 +113,8 @@ def head_item(head: Head) -> dict[str, Any]:
 
 
 def head_of(item: Attributes) -> Head:
-    """The head that an item holds."""
+    """The head that an item holds; raises NewerFormat."""
+    formats.checked(int(item.get("format", {}).get("N", 1)), f"execution '{item['pk']['S']}'")
     stored = HeadItem()
     stored.deserialize(dict(item))
     fields: dict[str, Any] = {

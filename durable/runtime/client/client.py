@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from durable import codec
 from durable.api.workflow import NO_INPUT, AnyWorkflow, Workflow
-from durable.codec import MAX_VALUE
+from durable.codec import MAX_VALUE, formats
 from durable.codec.display import shown_value
 from durable.engine.entries import InputEntry, elsewhere, pack, with_value
 from durable.errors import (
@@ -169,6 +169,7 @@ class Client:
             workflow=workflow.name,
             version=workflow.version,
             created=now,
+            format=formats.FORMAT,
             digest=codec.fingerprint([input]) or sha256(stored).hexdigest()[:16],
             due=now + STALE,
             due_shard=shard(execution_id),

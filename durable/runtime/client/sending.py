@@ -6,8 +6,8 @@ import msgspec
 from msgspec.structs import replace
 
 from durable import codec
-from durable.api.messages import Reply, Sent, fitted
-from durable.codec import NOTHING
+from durable.api.messages import Sent, fitted, read_reply
+from durable.codec import NOTHING, formats
 from durable.errors import CodecError, ExecutionBusy, ExecutionNotFound, InvalidInput, InvalidState
 from durable.protocol import commands, keys
 from durable.protocol.expiry import forgotten
@@ -46,7 +46,7 @@ def _message(ports: Ports, head: Head, name: str, body: bytes, message_id: str, 
     if len(body) > INLINE:
         key = keys.payload(head.birth, "message", nonce)
         inline, kept = NOTHING, ports.values.keep(head.execution_id, key, body)
-    return Sent(id=message_id, queue=name, number=0, body=inline, kept=kept)
+    return Sent(id=message_id, queue=name, number=0, body=inline, kept=kept, format=formats.FORMAT)
 
 
 def _put(ports: Ports, head: Head, message: Sent, nonce: str, *, own_id: bool) -> Head | None:
@@ -112,7 +112,7 @@ def response_to(ports: Ports, head: Head, message_id: str, until: int) -> bytes:
     while True:
         response = ports.store.find(head.execution_id, keys.reply(head.birth, message_id))
         if response is not None:
-            reply = msgspec.json.decode(response, type=Reply)
+            reply = read_reply(response)
             return ports.values.kept(head.execution_id, reply.kept) if reply.kept else codec.TAGGED + bytes(reply.body)
         if ended:
             raise InvalidState(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
+from durable.codec.formats import NewerFormat
 from durable.engine.interrupts import Fault, LeaseLost
 from durable.errors import StoreError
 from durable.protocol import writes
@@ -20,7 +21,7 @@ from durable.runtime.invocation.rollback import Rollback
 from durable.runtime.ports import ExecutionEnded, Ports
 from durable.runtime.registry import Registry
 from durable.runtime.storage.cache import SegmentCache, VarsCache
-from durable.runtime.storage.lease import Lease
+from durable.runtime.storage.lease import Lease, give_back
 
 logger = logging.getLogger("durable.runtime")
 
@@ -49,6 +50,9 @@ class Executor:
         except LeaseLost:
             self._notice("lease_lost", delivery)
             return self._look_again(delivery)
+        except NewerFormat as newer:
+            self._notice("newer_format", delivery)
+            return self._obey(Ruling(Action.HOLD, str(newer), self._ports.clock.now() + UNKNOWN_HOLD), delivery, None)
         except (Fault, StoreError) as error:
             logger.warning("held after a fault of the machinery: %s", error, extra=fields(delivery))
             return Verdict.RETURN
@@ -106,7 +110,7 @@ class Executor:
     def _advance(self, head: Head, phase: str, delivery: Delivery, remaining: Remaining) -> Verdict:
         if head.terminal:  # terminated before the claim's answer
             return Verdict.DELETE
-        lease = Lease(self._ports, self._segments, head)
+        lease = self._lease(head)
         workflow = self._registry.find(head.workflow, head.version)
         if workflow is None:  # the message's hint was of an earlier execution of this id
             self._notice("unknown_workflow", delivery)
@@ -136,6 +140,14 @@ class Executor:
         followups.send_for(self._ports.queue, after, self._ports.clock.now())
         followups.forget(self._ports.queue, head, self._ports.clock.now())  # a message may have ended a long wait
         return Verdict.DELETE
+
+    def _lease(self, head: Head) -> Lease:
+        """Return the lease on a claimed execution; what newer code has recorded is given back as it is."""
+        try:
+            return Lease(self._ports, self._segments, head)
+        except NewerFormat:
+            give_back(self._ports, head)
+            raise
 
     def _notice(self, what: str, delivery: Delivery) -> None:
         continuation = delivery.continuation

@@ -72,7 +72,8 @@ class Lease:
         self._cache = cache
         self._placing = Placing(ports, head)
         with infrastructure():
-            self._layout = Layout(sealed_chain(ports.store, cache, head), unpack(head.tail), head.tail, head.segments)
+            chain = sealed_chain(ports.store, cache, head)
+        self._layout = Layout(chain, unpack(head.tail), head.tail, head.segments)
         sealed = [entry for segment in self._layout.chain for entry in unpack(segment.entries)]
         self.history = History([*sealed, *self._layout.tail])
         self._state: bytes | None = None  # the document, once it was read
@@ -129,16 +130,8 @@ class Lease:
 
     def release(self) -> None:
         """Give the lease back with nothing recorded: what this claim began stays unaccounted for."""
-        nonce = self._ports.nonces()
-        for _ in range(TRIES):
-            with infrastructure():
-                answer = self._ports.store.update(writes.give_back(self.head, nonce, self._ports.clock.now()))
-            seen = answer if isinstance(answer, Head) else answer.head
-            if seen is None or seen.terminal or not self._is_mine(seen):
-                return
-            self.head = seen
-            if seen.nonce == nonce:
-                return
+        with infrastructure():
+            self.head = give_back(self._ports, self.head)
 
     # --- below -----------------------------------------------------------------------------------------------------
 
@@ -270,6 +263,20 @@ class Lease:
         """Return a value that is stored elsewhere."""
         with infrastructure():
             return self._ports.values.kept(self.head.execution_id, reference)
+
+
+def give_back(ports: Ports, head: Head) -> Head:
+    """Give a lease back with nothing recorded; returns the head as it then is. Raises StoreError."""
+    nonce = ports.nonces()
+    for _ in range(TRIES):
+        answer = ports.store.update(writes.give_back(head, nonce, ports.clock.now()))
+        seen = answer if isinstance(answer, Head) else answer.head
+        if seen is None or seen.terminal or (seen.birth, seen.fence) != (head.birth, head.fence):
+            break
+        head = seen
+        if seen.nonce == nonce:
+            break
+    return head
 
 
 def stands(entry: Entry, head: Head, wanted: Status) -> bool:

@@ -13,6 +13,7 @@ from hashlib import sha256
 from msgspec import Raw, json
 
 from durable.api.messages import Reply, Sent
+from durable.codec import formats
 from durable.engine.entries import Entry, InputEntry, LoopEntry, OutputEntry, StepEntry, elsewhere, memo_elsewhere
 from durable.errors import StoreError
 from durable.protocol import keys
@@ -56,12 +57,13 @@ class Placing:
 
     def response(self, message: Sent, response: bytes) -> None:
         """Leave the response where the sender of the message looks for it; the first one stands."""
-        reply = Reply(Raw(response[1:]))
+        reply = Reply(Raw(response[1:]), format=formats.FORMAT)
         expires = forgotten(self._ports.clock.now())
         with infrastructure():
             if len(response) > INLINE:
                 key = keys.payload(self._birth, "reply", message.number, self._fresh())
-                reply = Reply(kept=self._ports.values.keep(self._execution_id, key, response, expires=expires))
+                kept = self._ports.values.keep(self._execution_id, key, response, expires=expires)
+                reply = Reply(kept=kept, format=formats.FORMAT)
             item = keys.reply(self._birth, message.id)
             stands = self._ports.store.keep(self._execution_id, item, json.encode(reply), new=True, expires=expires)
         if reply.kept and not stands:
