@@ -52,4 +52,10 @@ else:
         __slots__ = ()
         __class_getitem__ = classmethod(GenericAlias)
 
-    Scoped = Undoing = Valued = Declared = Called = Typed = Started = Subscriptable
+    class Undoing:
+        """The same, for a class that has another generic base: they would be one class twice."""
+
+        __slots__ = ()
+        __class_getitem__ = classmethod(GenericAlias)
+
+    Scoped = Valued = Declared = Called = Typed = Started = Subscriptable

@@ -57,8 +57,8 @@ def what(value: object) -> str:
 def instead(value: object) -> str:
     """Say what to return in its place."""
     cls = type(value)
-    if module_of(cls).startswith("durable.") and "stored_instead" in cls.__dict__:
-        return str(cls.__dict__["stored_instead"])
+    if module_of(cls).startswith("durable.") and hasattr(cls, "stored_instead"):
+        return str(cls.stored_instead)
     if _is_mock(cls):
         return "Give the mock a return_value, or a plain object in its place."
     if class_of(value).startswith("numpy."):
