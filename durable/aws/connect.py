@@ -10,7 +10,8 @@ from durable.aws.s3 import S3Blobs
 from durable.aws.sqs import SqsQueue
 from durable.aws.system import LambdaProcess, RandomNonces, SystemClock
 from durable.runtime.client.client import Client
-from durable.runtime.ports import ExecutionEnded, Ports, StepEnded
+from durable.runtime.events import Event
+from durable.runtime.ports import Ports
 from durable.runtime.registry import Registry
 from durable.runtime.storage.values import Vault
 
@@ -19,26 +20,14 @@ if TYPE_CHECKING:
 
 
 class Unobserved:
-    """Implements `durable.runtime.ports.Observer`: nobody is told."""
+    """Implements `durable.runtime.ports.Observer`: nothing is counted."""
 
-    def execution_started(self, execution_id: str, workflow: str) -> None:
-        """Nobody is told."""
-
-    def body_started(self, execution_id: str, path: str, attempt: int, *, rollback: bool) -> None:
-        """Nobody is told."""
-
-    def step_ended(self, event: StepEnded) -> None:
-        """Nobody is told."""
-
-    def execution_ended(self, event: ExecutionEnded) -> None:
-        """Nobody is told."""
-
-    def noticed(self, what: str, execution_id: str, workflow: str) -> None:
-        """Nobody is told."""
+    def observe(self, event: Event) -> None:
+        """Do nothing."""
 
 
 def connect(*, table: str, queue: str, bucket: str = "", session: boto3.Session | None = None) -> Client:
-    """A client over this table (its name) and this queue (the continuations' URL); no call is made before the first use."""
+    """Return a client over this table (its name) and queue (its URL); it makes no call before its first use."""
     clients = Clients(session)
     store = DynamoStore(table, clients.dynamodb)
     ports = Ports(

@@ -1,15 +1,25 @@
 """Metrics in CloudWatch's embedded format: lines of the log, so that they cost no call.
 
-The runtime tells each thing once, after it was recorded, so that a replay counts nothing again.
+The runtime reports each event once, after it was recorded, so that a replay counts nothing again.
 """
 
 from __future__ import annotations
+
+from typing import assert_never
 
 from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import AmazonCloudWatchEMFProvider
 
 from durable.protocol.head import Status
-from durable.runtime.ports import ExecutionEnded, StepEnded
+from durable.runtime.events import (
+    BodyStarted,
+    Event,
+    ExecutionEnded,
+    ExecutionStarted,
+    Incident,
+    IncidentKind,
+    StepEnded,
+)
 
 _STEPS = {"completed": "StepsCompleted", "failed": "StepsFailed", "retrying": "StepRetries"}
 _EXECUTIONS = {
@@ -19,13 +29,14 @@ _EXECUTIONS = {
     Status.TERMINATED: "ExecutionsTerminated",
 }
 _ROLLBACKS = {"completed": "RollbacksCompleted", "failed": "RollbacksFailed"}
-_NOTICES = {
-    "unknown_workflow": "UnknownWorkflow",
-    "drift": "Drift",
-    "dead_letter": "DeadLetters",
-    "rejected": "Rejected",
-    "lease_lost": "LeasesLost",
-    "swept": "Swept",
+_INCIDENTS = {
+    IncidentKind.UNKNOWN_WORKFLOW: "UnknownWorkflow",
+    IncidentKind.DRIFT: "Drift",
+    IncidentKind.DEAD_LETTER: "DeadLetters",
+    IncidentKind.REJECTED: "Rejected",
+    IncidentKind.LEASE_LOST: "LeasesLost",
+    IncidentKind.NEWER_FORMAT: "NewerFormat",
+    IncidentKind.SWEPT: "Swept",
 }
 
 
@@ -44,30 +55,25 @@ class MetricsObserver:
             if metrics.metric_set:  # empty when its hundred values were written on the way
                 metrics.flush_metrics()
 
-    def execution_started(self, execution_id: str, workflow: str) -> None:
-        """A new execution was written."""
-        self._count(workflow, "ExecutionsStarted")
-
-    def body_started(self, execution_id: str, path: str, attempt: int, *, rollback: bool) -> None:
-        """A body is about to run: counted when it ends."""
-
-    def step_ended(self, event: StepEnded) -> None:
-        """An attempt's outcome was recorded."""
-        if event.rollback:  # counted as a whole, when the execution ends
-            return
-        self._count(event.workflow, _STEPS[event.outcome])
-        self._time(event.workflow, "StepDuration", event.seconds)
-
-    def execution_ended(self, event: ExecutionEnded) -> None:
-        """A terminal status was recorded."""
-        self._count(event.workflow, _EXECUTIONS[event.status])
-        self._time(event.workflow, "ExecutionDuration", event.seconds)
-        if event.rollback in _ROLLBACKS:
-            self._count(event.workflow, _ROLLBACKS[event.rollback])
-
-    def noticed(self, what: str, execution_id: str, workflow: str) -> None:
-        """What an operator counts."""
-        self._count(workflow, _NOTICES.get(what) or what.replace("_", " ").title().replace(" ", ""))
+    def observe(self, event: Event) -> None:
+        """Count an event."""
+        match event:
+            case ExecutionStarted(workflow=workflow):
+                self._count(workflow, "ExecutionsStarted")
+            case StepEnded(rollback=False):  # rollbacks are counted as a whole, when the execution ends
+                self._count(event.workflow, _STEPS[event.outcome])
+                self._time(event.workflow, "StepDuration", event.seconds)
+            case ExecutionEnded():
+                self._count(event.workflow, _EXECUTIONS[event.status])
+                self._time(event.workflow, "ExecutionDuration", event.seconds)
+                if event.rollback in _ROLLBACKS:
+                    self._count(event.workflow, _ROLLBACKS[event.rollback])
+            case Incident(kind=kind, workflow=workflow):
+                self._count(workflow, _INCIDENTS[kind])
+            case BodyStarted() | StepEnded():
+                pass
+            case _:
+                assert_never(event)
 
     def _count(self, workflow: str, name: str) -> None:
         self._of(workflow).add_metric(name, MetricUnit.Count, 1)

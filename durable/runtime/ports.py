@@ -8,10 +8,10 @@ from typing import Protocol
 from msgspec import Struct
 
 from durable.api.messages import Sent
-from durable.errors import ErrorInfo
 from durable.protocol.continuation import Continuation
-from durable.protocol.head import Head, Status
+from durable.protocol.head import Head
 from durable.protocol.updates import Blocked, Put, Refused, Segment, Update
+from durable.runtime.events import Event
 
 
 class Store(Protocol):
@@ -96,7 +96,7 @@ class Clock(Protocol):
 
 
 class Nonces(Protocol):
-    """Chance, for identities that nobody else has."""
+    """Random ids."""
 
     def __call__(self) -> str:
         """A short string that was never returned before."""
@@ -109,52 +109,11 @@ class Process(Protocol):
         """End at once, with everything that runs in it; never returns on Lambda."""
 
 
-class StepEnded(Struct, frozen=True):
-    """An attempt of a step or rollback whose outcome is recorded."""
-
-    execution_id: str
-    workflow: str
-    path: str
-    rollback: bool
-    attempt: int
-    seconds: float
-    outcome: str  # completed, failed, retrying
-    error: ErrorInfo | None
-
-
-class ExecutionEnded(Struct, frozen=True):
-    """An execution that reached a terminal status."""
-
-    execution_id: str
-    workflow: str
-    status: Status
-    rollback: str  # none, completed, failed
-    seconds: float
-
-    @classmethod
-    def of(cls, head: Head, rollback: str) -> ExecutionEnded:
-        """The end of the execution that this head shows."""
-        seconds = max(0, head.ended - head.created) / 1000
-        return cls(head.execution_id, head.workflow, head.status, rollback, seconds)
-
-
 class Observer(Protocol):
-    """Is told what happened, once each, after it was recorded: nothing is told again on replay."""
+    """Is notified of what happens, once each."""
 
-    def execution_started(self, execution_id: str, workflow: str) -> None:
-        """A new execution was written."""
-
-    def body_started(self, execution_id: str, path: str, attempt: int, *, rollback: bool) -> None:
-        """A body is about to run."""
-
-    def step_ended(self, event: StepEnded) -> None:
-        """An attempt's outcome was recorded."""
-
-    def execution_ended(self, event: ExecutionEnded) -> None:
-        """A terminal status was recorded."""
-
-    def noticed(self, what: str, execution_id: str, workflow: str) -> None:
-        """What an operator counts: unknown_workflow, drift, dead_letter, rejected, lease_lost, swept."""
+    def observe(self, event: Event) -> None:
+        """Take an event; what it raises would fail the invocation."""
 
 
 class Publisher(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NoReturn
 
-from durable.runtime.ports import ExecutionEnded, StepEnded
+from durable.runtime.events import BodyStarted, Event
 from durable.testing.faults import Faults
 
 
@@ -26,18 +26,7 @@ class BodyObserver:
 
     faults: Faults
 
-    def execution_started(self, execution_id: str, workflow: str) -> None:
-        """Nothing to count."""
-
-    def body_started(self, execution_id: str, path: str, attempt: int, *, rollback: bool) -> None:
-        """A body is about to run."""
-        self.faults.body(path)
-
-    def step_ended(self, event: StepEnded) -> None:
-        """Nothing to count."""
-
-    def execution_ended(self, event: ExecutionEnded) -> None:
-        """Nothing to count."""
-
-    def noticed(self, what: str, execution_id: str, workflow: str) -> None:
-        """Nothing to count."""
+    def observe(self, event: Event) -> None:
+        """Count a body that is about to run."""
+        if isinstance(event, BodyStarted):
+            self.faults.body(event.path)

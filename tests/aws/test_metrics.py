@@ -9,7 +9,7 @@ import pytest
 
 from durable.aws.metrics import MetricsObserver
 from durable.protocol.head import Status
-from durable.runtime.ports import ExecutionEnded, StepEnded
+from durable.runtime.events import BodyStarted, ExecutionEnded, ExecutionStarted, Incident, IncidentKind, StepEnded
 
 
 @pytest.fixture
@@ -36,8 +36,8 @@ def ended(status: Status, rollback: str = "none") -> ExecutionEnded:
 def test_nothing_is_written_and_nothing_is_warned_of_when_nothing_happened(
     observer: MetricsObserver, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    observer.body_started("order-1", "charge", 1, rollback=False)
-    observer.step_ended(step("completed", rollback=True))
+    observer.observe(BodyStarted("order-1", "checkout", "charge", False, 1))
+    observer.observe(step("completed", rollback=True))
     observer.flush()
     assert written(capsys) == []
 
@@ -45,11 +45,11 @@ def test_nothing_is_written_and_nothing_is_warned_of_when_nothing_happened(
 def test_what_happened_is_one_line_for_each_workflow(
     observer: MetricsObserver, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    observer.execution_started("order-1", "checkout")
+    observer.observe(ExecutionStarted("order-1", "checkout"))
     for outcome in ("retrying", "completed", "completed", "failed"):
-        observer.step_ended(step(outcome))
-    observer.execution_ended(ended(Status.FAILED, "completed"))
-    observer.execution_started("refund-1", "refund")
+        observer.observe(step(outcome))
+    observer.observe(ended(Status.FAILED, "completed"))
+    observer.observe(ExecutionStarted("refund-1", "refund"))
     observer.flush()
     checkout, refund = written(capsys)
     assert values(checkout) == {
@@ -85,7 +85,7 @@ def test_what_happened_is_one_line_for_each_workflow(
 def test_each_end_has_its_metric(
     observer: MetricsObserver, capsys: pytest.CaptureFixture[str], status: Status, rollback: str, names: list[str]
 ) -> None:
-    observer.execution_ended(ended(status, rollback))
+    observer.observe(ended(status, rollback))
     observer.flush()
     (line,) = written(capsys)
     assert [metric["Name"] for metric in line["_aws"]["CloudWatchMetrics"][0]["Metrics"]] == names
@@ -94,22 +94,22 @@ def test_each_end_has_its_metric(
 def test_what_an_operator_counts_has_its_metric_with_and_without_a_workflow(
     observer: MetricsObserver, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for what in ("unknown_workflow", "drift", "dead_letter", "lease_lost", "swept", "something_new"):
-        observer.noticed(what, "order-1", "checkout")
-    observer.noticed("rejected", "", "")
+    for what in ("unknown_workflow", "drift", "dead_letter", "lease_lost", "newer_format", "swept"):
+        observer.observe(Incident(IncidentKind(what), "order-1", "checkout"))
+    observer.observe(Incident(IncidentKind.REJECTED))
     observer.flush()
     checkout, unnamed = written(capsys)
-    names = ["UnknownWorkflow", "Drift", "DeadLetters", "LeasesLost", "Swept", "SomethingNew"]
+    names = ["UnknownWorkflow", "Drift", "DeadLetters", "LeasesLost", "NewerFormat", "Swept"]
     assert values(checkout) == {"workflow": "checkout", "service": "shop", **{name: [1.0] for name in names}}
     assert values(unnamed) == {"service": "shop", "Rejected": [1.0]}
 
 
 def test_a_flush_counts_nothing_again(observer: MetricsObserver, capsys: pytest.CaptureFixture[str]) -> None:
-    observer.execution_started("order-1", "checkout")
+    observer.observe(ExecutionStarted("order-1", "checkout"))
     observer.flush()
     observer.flush()
     assert len(written(capsys)) == 1
-    observer.execution_started("order-2", "checkout")
+    observer.observe(ExecutionStarted("order-2", "checkout"))
     observer.flush()
     (line,) = written(capsys)
     assert values(line) == {"workflow": "checkout", "service": "shop", "ExecutionsStarted": [1.0]}
@@ -119,7 +119,7 @@ def test_a_thousand_steps_in_one_invocation_lose_nothing(
     observer: MetricsObserver, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for _ in range(1_000):
-        observer.step_ended(step("completed"))
+        observer.observe(step("completed"))
     observer.flush()
     lines = written(capsys)
     assert sum(len(line.get("StepsCompleted", [])) for line in lines) == 1_000

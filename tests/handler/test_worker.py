@@ -76,7 +76,7 @@ def test_exactly_what_failed_comes_back(durable: Harness, batch: Batch) -> None:
 
 
 @pytest.mark.rule("D9", "E6")
-def test_a_fault_of_the_machinery_returns_the_message_and_raises_nothing(durable: Harness, batch: Batch) -> None:
+def test_a_fault_of_the_infrastructure_returns_the_message_and_raises_nothing(durable: Harness, batch: Batch) -> None:
     durable.start(ping, execution_id="order-1")
     durable.faults.before(1, durable.faults.refuse("ThrottlingException"), operation="UpdateItem", times=99)
     invocation = durable.invoke("Worker", batch("continuation", continuation(workflow="ping")))

@@ -53,7 +53,7 @@ def _dealt_with(record: Record, deal: Deal, reject: Reject) -> bool:
             reject(str(record.get("body", "")), str(reason))
             return True
     except StoreError as error:
-        logger.warning("comes back after a fault of the machinery: %s", error, extra=_identity(record))
+        logger.warning("comes back after a fault of the infrastructure: %s", error, extra=_identity(record))
     except Exception:
         logger.exception("comes back after a fault of ours", extra=_identity(record))
     return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from durable.functions.events.batch import Reject
 from durable.runtime.application import Application
+from durable.runtime.events import Incident, IncidentKind
 
 
 def rejecting(application: Application) -> Reject:
@@ -11,6 +12,6 @@ def rejecting(application: Application) -> Reject:
 
     def reject(body: str, reason: str) -> None:
         application.queue.reject(body, reason)
-        application.observer.noticed("rejected", "", "")
+        application.observer.observe(Incident(IncidentKind.REJECTED))
 
     return reject

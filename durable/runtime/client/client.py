@@ -33,6 +33,7 @@ from durable.protocol.head import Head, Status, list_key, shard
 from durable.protocol.updates import Segment
 from durable.protocol.wakes import STALE
 from durable.runtime.client.execution import Execution
+from durable.runtime.events import ExecutionStarted
 from durable.runtime.ports import Nonces, Ports
 from durable.runtime.registry import Registry
 from durable.runtime.storage.purge import purge
@@ -125,7 +126,7 @@ class Client:
         if existing is not None and existing.birth != head.birth:
             self._discard(new)
         if existing is None:
-            self._ports.observer.execution_started(execution_id, workflow.name)
+            self._ports.observer.observe(ExecutionStarted(execution_id, workflow.name))
         elif (existing.workflow, existing.digest) != (head.workflow, head.digest):
             raise AlreadyStarted(
                 f"execution '{execution_id}' was started before, with another "

@@ -13,7 +13,8 @@ from durable.protocol.head import AT_REST, ENDING, TERMINAL, Head, Status
 from durable.protocol.updates import Update
 from durable.runtime import followups
 from durable.runtime.client.snapshot import current
-from durable.runtime.ports import ExecutionEnded, Ports
+from durable.runtime.events import ExecutionEnded
+from durable.runtime.ports import Ports
 
 TRIES = 20  # of a command while others change the execution
 
@@ -52,7 +53,7 @@ def give(ports: Ports, execution_id: str, command: Command) -> Head:
 
 def _given(ports: Ports, command: Command, before: Head, head: Head) -> Head:
     if command is TERMINATE and head.status is Status.TERMINATED:
-        ports.observer.execution_ended(ExecutionEnded.of(head, "none"))
+        ports.observer.observe(ExecutionEnded.of(head, "none"))
     if command is not PAUSE:  # which may be over before the wait is
         followups.forget(ports.queue, before, ports.clock.now())
     return head

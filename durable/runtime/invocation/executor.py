@@ -14,11 +14,12 @@ from durable.protocol.continuation import Delivery, continuation_of
 from durable.protocol.delivery import Action, Ruling, Verdict, rule
 from durable.protocol.head import AT_REST, Head
 from durable.runtime import followups
+from durable.runtime.events import ExecutionEnded, Incident, IncidentKind
 from durable.runtime.invocation.budget import LEASE_MARGIN, Budget, Remaining, Settings
 from durable.runtime.invocation.forward import Forward
 from durable.runtime.invocation.invocation import Claimed, Invocation
 from durable.runtime.invocation.rollback import Rollback
-from durable.runtime.ports import ExecutionEnded, Ports
+from durable.runtime.ports import Ports
 from durable.runtime.registry import Registry
 from durable.runtime.storage.cache import SegmentCache, VarsCache
 from durable.runtime.storage.lease import Lease, give_back
@@ -42,19 +43,19 @@ class Executor:
         self._fullest = 0.0  # seconds: the most that an invocation of this process had
 
     def advance(self, delivery: Delivery, remaining: Callable[[], float]) -> Verdict:
-        """What becomes of the message; a fault of the machinery returns it, and is never raised (D9, E6)."""
+        """What becomes of the message; a fault of the infrastructure returns it, and is never raised (D9, E6)."""
         time = Remaining(remaining)
         self._fullest = max(self._fullest, time.whole)
         try:
             return self._deliver(delivery, time)
         except LeaseLost:
-            self._notice("lease_lost", delivery)
+            self._report(IncidentKind.LEASE_LOST, delivery)
             return self._look_again(delivery)
         except NewerFormat as newer:
-            self._notice("newer_format", delivery)
+            self._report(IncidentKind.NEWER_FORMAT, delivery)
             return self._obey(Ruling(Action.HOLD, str(newer), self._ports.clock.now() + UNKNOWN_HOLD), delivery, None)
         except (Fault, StoreError) as error:
-            logger.warning("held after a fault of the machinery: %s", error, extra=fields(delivery))
+            logger.warning("held after a fault of the infrastructure: %s", error, extra=fields(delivery))
             return Verdict.RETURN
         except Exception:  # a fault of this library: one execution's must not stop the others
             logger.exception("held after an unexpected error", extra=fields(delivery))
@@ -65,7 +66,7 @@ class Executor:
     def _deliver(self, delivery: Delivery, remaining: Remaining) -> Verdict:
         continuation = delivery.continuation
         if self._registry.find(continuation.workflow, continuation.version) is None:
-            self._notice("unknown_workflow", delivery)
+            self._report(IncidentKind.UNKNOWN_WORKFLOW, delivery)
             why = f"workflow '{continuation.workflow}' version {continuation.version} is not deployed here"
             return self._obey(Ruling(Action.HOLD, why, self._ports.clock.now() + UNKNOWN_HOLD), delivery, None)
         nonce = self._ports.nonces()
@@ -113,7 +114,7 @@ class Executor:
         lease = self._lease(head)
         workflow = self._registry.find(head.workflow, head.version)
         if workflow is None:  # the message's hint was of an earlier execution of this id
-            self._notice("unknown_workflow", delivery)
+            self._report(IncidentKind.UNKNOWN_WORKFLOW, delivery)
             lease.release()
             return Verdict.RETURN
         claimed = Claimed(
@@ -136,7 +137,7 @@ class Executor:
         if after.terminal:
             self._segments.forget(after.life)
             self._vars.forget(after.life)
-            self._ports.observer.execution_ended(ended(after, lease))
+            self._ports.observer.observe(ended(after, lease))
         followups.send_for(self._ports.queue, after, self._ports.clock.now())
         followups.forget(self._ports.queue, head, self._ports.clock.now())  # a message may have ended a long wait
         return Verdict.DELETE
@@ -149,9 +150,9 @@ class Executor:
             give_back(self._ports, head)
             raise
 
-    def _notice(self, what: str, delivery: Delivery) -> None:
+    def _report(self, kind: IncidentKind, delivery: Delivery) -> None:
         continuation = delivery.continuation
-        self._ports.observer.noticed(what, continuation.execution, continuation.workflow)
+        self._ports.observer.observe(Incident(kind, continuation.execution, continuation.workflow))
 
 
 def ended(head: Head, lease: Lease) -> ExecutionEnded:

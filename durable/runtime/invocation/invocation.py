@@ -16,9 +16,10 @@ from durable.engine.replay import Replay, Settings
 from durable.errors import HistoryDiverged
 from durable.protocol.checkpoint import Checkpoint, End
 from durable.protocol.head import Head, Status
+from durable.runtime.events import Incident, IncidentKind, StepEnded
 from durable.runtime.invocation import records
 from durable.runtime.invocation.budget import Budget
-from durable.runtime.ports import Ports, StepEnded
+from durable.runtime.ports import Ports
 from durable.runtime.registry import Registry
 from durable.runtime.storage.lease import Lease
 
@@ -117,12 +118,12 @@ class Invocation:
     def _notify(self) -> None:
         """Notify the observer of the attempt that has been recorded."""
         if self.ended is not None:
-            self.ports.observer.step_ended(self.ended)
+            self.ports.observer.observe(self.ended)
         self.ended = None
 
     def _report_drift(self, replay: Replay) -> None:
         for _ in replay.drifted:
-            self.ports.observer.noticed("drift", self.head.execution_id, self.head.workflow)
+            self.ports.observer.observe(Incident(IncidentKind.DRIFT, self.head.execution_id, self.head.workflow))
         replay.drifted.clear()
 
 

@@ -10,8 +10,8 @@ from durable.engine.entries import CauseEntry, DivergenceEntry, RollbackEntry, S
 from durable.engine.recorded import EntryStatus, ErrorRecord
 from durable.errors import ErrorInfo, HistoryDiverged
 from durable.protocol.head import Head
+from durable.runtime.events import StepEnded
 from durable.runtime.invocation.attempt import Completed, FailedForGood, Outcome, Retrying
-from durable.runtime.ports import StepEnded
 from durable.usercode.durations import later
 from durable.usercode.failures import described
 

@@ -18,6 +18,7 @@ from durable.engine.identities import forward_key, rollback_key
 from durable.engine.interrupts import Suspended
 from durable.errors import HistoryDiverged
 from durable.protocol.checkpoint import Checkpoint, Continue
+from durable.runtime.events import BodyStarted
 from durable.runtime.invocation import records
 from durable.runtime.invocation.attempt import Attempt, Completed, Outcome, Result, Retrying, Unreadable
 from durable.runtime.invocation.invocation import Invocation
@@ -180,7 +181,7 @@ class Work:
         log = ExecutionLog({**fields, "rollback": True} if task.rollback else fields)
         document = Document(invocation.lease.stored_state, invocation.workflow.state)
         reach = Reach(invocation.ports, invocation.registry, head, key)
-        invocation.ports.observer.body_started(head.execution_id, path, number, rollback=task.rollback)
+        invocation.ports.observer.observe(BodyStarted(head.execution_id, head.workflow, path, task.rollback, number))
         self._started = invocation.now()
         result = attempt.run(lambda access: task.make(access, number, key), document, invocation.variables, log, reach)
         invocation.budget.done += 1

@@ -18,9 +18,10 @@ from durable.protocol.head import ENDING, Head, Status
 from durable.protocol.updates import Refused, Update
 from durable.runtime import followups
 from durable.runtime.client.snapshot import look
+from durable.runtime.events import ExecutionEnded, Incident, IncidentKind
 from durable.runtime.invocation import records
 from durable.runtime.invocation.executor import fields
-from durable.runtime.ports import ExecutionEnded, Ports
+from durable.runtime.ports import Ports
 from durable.runtime.registry import Registry
 
 logger = logging.getLogger("durable.runtime")
@@ -101,9 +102,9 @@ class DeadLetters:
 
     def _notify(self, before: Head, head: Head, delivery: Delivery) -> None:
         ends = head.status is not before.status
-        self._ports.observer.noticed("dead_letter", head.execution_id, head.workflow)
+        self._ports.observer.observe(Incident(IncidentKind.DEAD_LETTER, head.execution_id, head.workflow))
         if head.terminal:
-            self._ports.observer.execution_ended(ExecutionEnded.of(head, "failed"))
+            self._ports.observer.observe(ExecutionEnded.of(head, "failed"))
         elif not ends:  # what has just begun to fail is sent by the trigger of its rollback
             self._send(head, self._ports.clock.now())
         dead = before.dead + 1 if ends else head.dead

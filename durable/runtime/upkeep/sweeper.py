@@ -14,6 +14,7 @@ from durable.protocol import writes
 from durable.protocol.expiry import expired
 from durable.protocol.head import AT_REST, SHARDS, Head
 from durable.runtime import followups
+from durable.runtime.events import Incident, IncidentKind
 from durable.runtime.ports import Ports
 from durable.runtime.storage.purge import purge
 
@@ -69,5 +70,5 @@ class Sweeper:
         if not isinstance(answer, Head):
             return False
         followups.send_again(self._ports.queue, answer, now)
-        self._ports.observer.noticed("swept", execution_id, head.workflow)
+        self._ports.observer.observe(Incident(IncidentKind.SWEPT, execution_id, head.workflow))
         return True
