@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING
 
 from durable.aws.errors import boundary
 from durable.errors import InvalidInput, StoreError
-from durable.protocol.continuation import Continuation
+from durable.protocol.continuation import DETAIL_TYPE, SOURCE, Continuation
 from durable.runtime.ports import Queue
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
     from mypy_boto3_events.type_defs import PutEventsRequestEntryTypeDef
 
-SOURCE = "durable"  # of continuations; the template's rule matches both
-DETAIL_TYPE = "continuation"
 MAX_EVENT = 1024 * 1024  # bytes of source, detail type and detail
 PAUSE = 0.2  # seconds, at most, before an entry is put a second time
 PASSING = frozenset({"ThrottlingException", "InternalFailure", "InternalException"})

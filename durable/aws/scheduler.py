@@ -7,13 +7,13 @@ and is held for the rest of the time, as every early one is (protocol rule 3).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
 
 from durable.aws.errors import boundary, code
+from durable.aws.settings import Schedules as Schedules
 from durable.aws.sqs import MAX_DELAY
 from durable.protocol.continuation import Continuation
 from durable.protocol.continuation import name_of as name_of
@@ -27,16 +27,6 @@ if TYPE_CHECKING:
 LEAD = 120_000  # milliseconds before the time at which the schedule fires: its own minute, and one for the way
 TRIES = 185  # as often, and
 AGE = 86_400  # for as many seconds as the scheduler can
-
-
-@dataclass(frozen=True, slots=True)
-class Schedules:
-    """Where schedules are made, and where they deliver to."""
-
-    group: str  # name
-    role: str  # ARN of what the scheduler acts as
-    queue: str  # ARN of the queue of continuations
-    rejected: str = ""  # ARN of the queue for what can't be delivered
 
 
 class ScheduledQueue:

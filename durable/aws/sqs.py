@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from botocore.exceptions import ClientError
 
 from durable.aws.errors import boundary, code
+from durable.protocol import receipts
 from durable.protocol.continuation import Continuation
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class SqsQueue:
 
     def hold(self, receipt: str, seconds: float) -> None:
         """Keep a delivered message invisible for that long; it is then delivered again."""
-        queue, handle = split(receipt)
+        queue, handle = receipts.split(receipt)
         with boundary("hold a message"):
             try:
                 self._client().change_message_visibility(
@@ -77,17 +78,6 @@ class SqsQueue:
     def _url_of(self, queue: str) -> str:
         """Return the URL of a queue by its name: it is in the same account and Region as the other."""
         return f"{self._queue_url.rpartition('/')[0]}/{queue}" if queue else self._queue_url
-
-
-def receipt_of(queue_arn: str, handle: str) -> str:
-    """Return a receipt that names the queue that gave it."""
-    return f"{queue_arn.rpartition(':')[2]} {handle}"
-
-
-def split(receipt: str) -> tuple[str, str]:
-    """Return the queue's name, empty for the queue of continuations, and SQS's own receipt handle."""
-    queue, _, handle = receipt.rpartition(" ")
-    return queue, handle
 
 
 def whole_seconds(seconds: float, most: int) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Self, TypeVar
 
-from durable.aws.scheduler import Schedules
+from durable.aws.settings import Schedules
 from durable.errors import ConfigurationError
 from durable.runtime.invocation.budget import Settings
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 
 from durable.api.workflow import AnyWorkflow
 from durable.aws.logging import service_logger
@@ -24,6 +25,9 @@ class _Installed:
 
 
 _process = _Installed()
+
+if "AWS_LAMBDA_RUNTIME_API" in os.environ:  # while a function starts it has a whole processor: load AWS's packages then
+    import_module("durable.functions.aws")
 
 
 def application() -> Application:

@@ -48,10 +48,11 @@ class Database:
         self.path = str(path)
         self._connection = sqlite3.connect(self.path, BUSY, isolation_level=None, check_same_thread=False)
         self._lock = threading.Lock()
-        if self.path != ":memory:":
-            self._connection.execute("PRAGMA journal_mode = WAL")
-            self._connection.execute("PRAGMA synchronous = NORMAL")
-        self._prepare()
+        try:
+            self._prepare()
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Close the connection; what is in memory is gone."""
@@ -102,15 +103,18 @@ class Database:
         return StoreError(f"the local store {self.path} failed: {type(error).__name__}: {error}")
 
     def _prepare(self) -> None:
-        with self as connection:
-            (found,) = connection.execute("PRAGMA user_version").fetchone()
-            if found == 0:
-                for statement in _TABLES.split(";"):
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA user_version = {FORMAT}")
+        ((found,),) = self.rows("PRAGMA user_version")
         if found not in (0, FORMAT):
-            self.close()
             raise ConfigurationError(
                 f"the local store {self.path} has format {found}; this version of the library reads format {FORMAT}. "
                 "Use the version that wrote it, or another file."
             )
+        if self.path != ":memory:":
+            self.rows("PRAGMA journal_mode = WAL")
+            self.rows("PRAGMA synchronous = NORMAL")
+        with self as connection:
+            (found,) = connection.execute("PRAGMA user_version").fetchone()
+            if found == 0:  # nobody else has made the tables meanwhile
+                for statement in _TABLES.split(";"):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {FORMAT}")

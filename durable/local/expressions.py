@@ -227,10 +227,8 @@ def _checked(match: re.Match[str], expression: str) -> str:
 
 
 def _compare(sign: str, left: Value | None, right: Value | None) -> bool:
-    """What is absent compares with nothing, and different types are different."""
-    if left is None or right is None:
-        return False
-    if left.keys() != right.keys():
+    """Different types are different, and what is absent differs from everything; neither is less or more."""
+    if left is None or right is None or left.keys() != right.keys():
         return sign == "<>"
     return _COMPARISONS[sign](_comparable(left), _comparable(right))
 
@@ -251,4 +249,4 @@ def _sum(left: Value | None, right: Value | None, sign: int) -> Value:
     if left is None or right is None or left.keys() != {"N"} or right.keys() != {"N"}:
         raise Invalid("An operand in the update expression has an incorrect data type: it is no number")
     total = Decimal(left["N"]) + sign * Decimal(right["N"])
-    return {"N": f"{total:f}"}
+    return {"N": f"{total.normalize():f}"}

@@ -6,12 +6,14 @@ import math
 
 from durable.local.messages import Messages
 from durable.local.schedules import Schedule, Schedules
+from durable.protocol import receipts
 from durable.protocol.continuation import Continuation, name_of
 from durable.runtime.ports import Clock
 from durable.usercode.durations import later
 
 MAX_DELAY = 900  # seconds; as SQS: what waits longer is scheduled
 MAX_HOLD = 43_200  # seconds; as SQS
+MAX_REASON = 1_000  # characters
 LEAD = 120_000  # milliseconds before the time at which a schedule fires: as EventBridge Scheduler is used
 REJECTED = "rejected"
 
@@ -42,9 +44,15 @@ class SqliteQueue:
 
     def hold(self, receipt: str, seconds: float) -> None:
         """Keep a delivered message invisible for that long; it is then delivered again."""
-        self._messages.show(receipt.rpartition(" ")[2], min(max(math.ceil(seconds), 0), MAX_HOLD))
+        self._messages.show(receipts.split(receipt)[1], min(max(math.ceil(seconds), 0), MAX_HOLD))
 
     def reject(self, body: str, reason: str) -> None:
         """Put a message that no code can handle where a person finds it, with the reason."""
-        attributes = {"reason": {"DataType": "String", "StringValue": reason or "no reason was given"}}
-        self._messages.send(self._rejected, body or "(empty)", 0, attributes)
+        told = _storable(reason)[:MAX_REASON] or "no reason was given"
+        attributes = {"reason": {"DataType": "String", "StringValue": told}}
+        self._messages.send(self._rejected, _storable(body) or "(empty)", 0, attributes)
+
+
+def _storable(text: str) -> str:
+    """Return the text with a mark in place of each lone surrogate, which UTF-8 has no bytes for."""
+    return text.encode(errors="replace").decode()

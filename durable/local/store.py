@@ -192,9 +192,9 @@ class SqliteStore:
             gone = [(pk, key) for (key,) in found if 0 < keys.birth(key) <= head.birth]
             if standing is not None and standing.birth == head.birth:
                 gone += [(pk, key) for (key,) in found if keys.is_message(key)]
+                if (standing.status, standing.purging) == (head.status, head.purging):
+                    connection.execute("DELETE FROM head WHERE pk = ?", (pk,))
             connection.executemany("DELETE FROM item WHERE pk = ? AND sk = ?", gone)
-            if standing == head:
-                connection.execute("DELETE FROM head WHERE pk = ?", (pk,))
 
 
 def _read(connection: sqlite3.Connection, execution_id: str) -> Head | None:

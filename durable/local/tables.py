@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -57,7 +58,7 @@ class OwnTables:
 
     def get(self, name: str, key: Item) -> Item | None:
         """Return the item of this key, or None."""
-        with self._database as connection:
+        with self._open() as connection:
             return _find(connection, name, _key(connection, name, key))
 
     def items(self, name: str) -> list[Item]:
@@ -67,8 +68,16 @@ class OwnTables:
 
     def put(self, name: str, item: Item) -> None:
         """Write an item."""
-        with self._database as connection:
+        with self._open() as connection:
             _store(connection, name, _key(connection, name, item), item)
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        try:
+            with self._database as connection:
+                yield connection
+        except NotWritten as reason:
+            raise ConfigurationError(str(reason)) from reason
 
     def write(self, connection: sqlite3.Connection, writes: Sequence[Mapping[str, Any]], before: int) -> None:
         """Carry the writes out in a transaction that has so many others before them; raises NotWritten.

@@ -12,6 +12,9 @@ from durable.codec import formats
 from durable.errors import DurableError
 from durable.protocol.head import Head
 
+SOURCE = "durable"  # of the event in which a bus carries a continuation; the template's rule matches both
+DETAIL_TYPE = "continuation"
+
 
 class UnreadableMessage(DurableError):
     """A message that no code here can read; it goes to the rejected messages with this reason, and nothing is lost."""

@@ -1,4 +1,4 @@
-"""What the runtime may expect of the table (durable.runtime.ports.Store)."""
+"""What the store asks of DynamoDB, and what it makes of the answers. Its contract is in tests/contracts."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from durable.aws.dynamodb.store import DynamoStore
 from durable.aws.dynamodb.table import head_item
 from durable.aws.errors import CONFLICT_ATTEMPTS, ItemTooLarge
 from durable.errors import StoreError
-from durable.protocol.head import FORWARD, Head, Status, list_key
-from durable.protocol.updates import Refused, Segment, Update, Where
+from durable.protocol.head import Head, Status
+from durable.protocol.updates import Segment, Update, Where
 from durable.testing.template.stack import Stack
 from tests.aws.wire import answered, calls_of, failure
 
@@ -67,16 +67,6 @@ def keys_of(clients: Clients, stack: Stack) -> list[str]:
 # --- create and read -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("head", [NEW, FULL])
-def test_a_head_comes_back_as_it_was_written(store: DynamoStore, head: Head) -> None:
-    assert store.create(head, None) is None
-    assert store.read(head.execution_id) == head
-
-
-def test_an_unknown_execution_is_none(store: DynamoStore) -> None:
-    assert store.read("order-1") is None
-
-
 def test_counters_are_stored_when_they_are_zero_and_what_is_empty_is_not(
     store: DynamoStore, clients: Clients, stack: Stack
 ) -> None:
@@ -96,80 +86,7 @@ def test_counters_are_stored_when_they_are_zero_and_what_is_empty_is_not(
     }
 
 
-@pytest.mark.rule("E2")
-def test_a_second_create_returns_the_execution_that_exists_and_changes_nothing(store: DynamoStore) -> None:
-    store.create(NEW, None)
-    assert store.create(replace(NEW, digest="other"), None) == NEW
-    assert store.create(replace(NEW, digest="other"), FIRST) == NEW
-    assert store.read("order-1") == NEW
-
-
-def test_a_head_and_its_first_segment_are_written_both_or_neither(
-    store: DynamoStore, clients: Clients, stack: Stack
-) -> None:
-    head = replace(NEW, segment=FIRST.key, segments=1)
-    store.create(head, FIRST)
-    store.create(head, replace(FIRST, entries=b"other"))
-    assert store.segments(head, 0) == [FIRST]
-    too_large = replace(FIRST, key="history#000001#9", entries=bytes(410_000))
-    with pytest.raises(StoreError):
-        store.create(replace(head, execution_id="order-2"), too_large)
-    assert store.read("order-2") is None
-    assert keys_of(clients, stack) == ["head", "history#000001#0"]
-
-
-# --- update: each condition, when it holds and when it does not ------------------------------------------------------
-
-
-HELD = replace(FULL, wake=0, due=0, due_shard="")
-CONDITIONS = [
-    ("status", HELD, Where(status=FORWARD), True),
-    ("status", HELD, Where(status=frozenset({Status.FAILING})), False),
-    ("revision", HELD, Where(revision=4), True),
-    ("revision", HELD, Where(revision=3), False),
-    ("fence", HELD, Where(fence=5), True),
-    ("fence", HELD, Where(fence=6), False),
-    ("inbox", HELD, Where(inbox=3), True),
-    ("inbox", HELD, Where(inbox=4), False),
-    ("due", FULL, Where(due=9_000), True),
-    ("due", FULL, Where(due=8_999), False),
-    ("due, none", HELD, Where(due=9_000), False),
-    ("lease over", replace(HELD, lease=100), Where(free_at=100), True),
-    ("lease held", replace(HELD, lease=101), Where(free_at=100), False),
-    ("not parked", HELD, Where(unparked_at=100), True),
-    ("wake time come", replace(FULL, wake=100), Where(unparked_at=100), True),
-    ("parked", replace(FULL, wake=101), Where(unparked_at=100), False),
-    ("parked, message came", replace(FULL, wake=101, inbox=4), Where(unparked_at=100), True),
-    ("birth", HELD, Where(birth=HELD.created), True),
-    ("another birth", HELD, Where(birth=HELD.created + 1), False),
-    ("nothing asked", HELD, Where(asked=""), True),
-    ("nothing asked, but something was", replace(HELD, asked="identity"), Where(asked=""), False),
-    ("asked", replace(HELD, asked="identity"), Where(asked="identity"), True),
-    ("asked, and more since", replace(HELD, asked="identityanotherr"), Where(asked="identity"), False),
-    ("not purged", HELD, Where(unpurged_at=100), True),
-    ("purged before", replace(HELD, purging=100), Where(unpurged_at=100), True),
-    ("being purged", replace(HELD, purging=101), Where(unpurged_at=100), False),
-    ("all", HELD, Where(FORWARD, 4, 5, 3, free_at=6, unparked_at=6), True),
-    ("all but one", HELD, Where(FORWARD, 4, 6, 3, free_at=6, unparked_at=6), False),
-    ("none", HELD, Where(), True),
-]
-
-
-@pytest.mark.rule("E4")
-@pytest.mark.parametrize(("name", "head", "where", "accepted"), CONDITIONS)
-def test_an_update_is_accepted_if_its_conditions_hold_and_refused_with_the_head_if_not(
-    store: DynamoStore, name: str, head: Head, where: Where, accepted: bool
-) -> None:
-    store.create(head, None)
-    answer = store.update(Update(head.execution_id, where, {"nonce": "mine"}, {"fence": 1}))
-    written = replace(head, nonce="mine", fence=head.fence + 1)
-    assert answer == (written if accepted else Refused(head))
-    assert store.read(head.execution_id) == (written if accepted else head)
-
-
-def test_an_update_of_an_unknown_execution_is_refused_and_makes_none(store: DynamoStore) -> None:
-    assert store.update(Update("order-1", Where(), {"nonce": "mine"})) == Refused(None)
-    assert store.read("order-1") is None
+# --- updates ---------------------------------------------------------------------------------------------------------
 
 
 def test_an_update_writes_every_field_and_removes_what_is_emptied(
@@ -184,17 +101,6 @@ def test_an_update_writes_every_field_and_removes_what_is_emptied(
     assert answer == replace(FULL, **everything, inbox=5, dead=1)
     absent = (emptied.keys() | cleared.keys()) - {"lease"}
     assert not absent & item_of(clients, stack, execution_id="order-2").keys()
-
-
-@pytest.mark.rule("E4")
-def test_a_write_whose_answer_was_lost_is_recognised_by_its_nonce(store: DynamoStore) -> None:
-    store.create(HELD, None)
-    checkpoint = Update("order-2", Where(revision=4), {"revision": 5, "nonce": "mine"})
-    store.update(checkpoint)
-    refusal = store.update(checkpoint)  # what botocore's retry meets
-    assert isinstance(refusal, Refused)
-    assert refusal.head is not None
-    assert (refusal.head.revision, refusal.head.nonce) == (5, "mine")
 
 
 def test_an_update_is_one_call_with_no_read_and_no_question_about_capacity(
@@ -215,25 +121,6 @@ def test_an_update_is_one_call_with_no_read_and_no_question_about_capacity(
 
 def sealed(number: int, fence: int, previous: str) -> Segment:
     return Segment(f"history#{number:06}#{fence}", previous, f"{number}/{fence}".encode())
-
-
-def test_the_chain_is_read_oldest_first_and_orphans_of_crashes_are_not_of_it(store: DynamoStore) -> None:
-    one = sealed(1, 1, "")
-    two = sealed(2, 9, one.key)
-    three = sealed(3, 12, two.key)
-    orphans = [
-        sealed(2, 1, one.key),
-        sealed(2, 10, one.key),
-        sealed(3, 9, "history#000002#1"),
-        sealed(4, 13, three.key),
-    ]
-    for segment in [*orphans, three, one, two]:
-        store.seal("order-1", segment)
-    head = replace(NEW, segment=three.key, segments=3)
-    assert store.segments(head, 0) == [one, two, three]
-    assert store.segments(head, 1) == [two, three]
-    assert store.segments(head, 3) == []
-    assert store.segments(replace(NEW, segment=one.key, segments=1), 0) == [one]
 
 
 def test_a_history_without_segments_is_not_asked_for(store: DynamoStore, clients: Clients) -> None:
@@ -262,12 +149,6 @@ def test_a_segment_that_a_cheap_read_does_not_see_yet_is_read_consistently(
     assert [parameters["ConsistentRead"] for _, parameters in calls] == [False, True]
 
 
-def test_a_broken_chain_says_which_execution_and_what_to_do(store: DynamoStore) -> None:
-    store.seal("order-1", sealed(2, 1, "history#000001#1"))
-    with pytest.raises(StoreError, match=r"execution 'order-1' lacks a segment .* 'history#000002#1': .* Restore"):
-        store.segments(replace(NEW, segment="history#000002#1", segments=2), 0)
-
-
 def test_a_long_history_is_read_page_by_page(store: DynamoStore, clients: Clients) -> None:
     chain: list[Segment] = []
     for number in range(1, 13):
@@ -277,19 +158,6 @@ def test_a_long_history_is_read_page_by_page(store: DynamoStore, clients: Client
     with calls_of(clients.dynamodb()) as calls:
         assert store.segments(replace(NEW, segment=chain[-1].key, segments=12), 0) == chain
     assert len(calls) > 1
-
-
-def test_a_value_of_its_own_is_kept_and_overwritten(store: DynamoStore) -> None:
-    store.keep("order-1", "state#1", b"\x00one")
-    store.keep("order-1", "state#1", b"\x00two")
-    assert store.kept("order-1", "state#1") == b"\x00two"
-
-
-def test_a_value_may_be_written_only_where_there_is_none(store: DynamoStore) -> None:
-    assert store.keep("order-1", "reply#m-1#1", b"one", new=True)
-    assert store.keep("order-1", "reply#m-1#1", b"one", new=True)  # botocore's retry, after a lost answer
-    assert not store.keep("order-1", "reply#m-1#1", b"two", new=True)
-    assert store.kept("order-1", "reply#m-1#1") == b"one"
 
 
 def test_a_value_that_expires_says_when_in_seconds(store: DynamoStore, clients: Clients, stack: Stack) -> None:
@@ -302,31 +170,7 @@ def test_a_value_that_expires_says_when_in_seconds(store: DynamoStore, clients: 
     }
 
 
-def test_a_value_that_is_gone_says_whose_it_was(store: DynamoStore) -> None:
-    with pytest.raises(StoreError, match="execution 'order-1' has no value 'state#1'"):
-        store.kept("order-1", "state#1")
-
-
 # --- due, purge ------------------------------------------------------------------------------------------------------
-
-
-def due_head(execution_id: str, due: int, *, of: str = "3") -> Head:
-    return replace(NEW, execution_id=execution_id, due=due, due_shard=of)
-
-
-def test_what_is_due_is_listed_soonest_first_and_by_shard(store: DynamoStore) -> None:
-    for head in [due_head("c", 300), due_head("a", 100), due_head("b", 200), due_head("x", 100, of="4"), NEW]:
-        store.create(head, None)
-    assert store.due("3", 0, 200, 10) == [("a", 100), ("b", 200)]
-    assert store.due("3", 0, 300, 2) == [("a", 100), ("b", 200)]
-    assert store.due("4", 0, 300, 10) == [("x", 100)]
-    assert store.due("5", 0, 300, 10) == []
-
-
-def test_an_execution_that_is_not_due_any_more_leaves_the_index(store: DynamoStore) -> None:
-    store.create(due_head("a", 100), None)
-    store.update(Update("a", Where(), {"due": 0, "due_shard": ""}))
-    assert store.due("3", 0, 200, 10) == []
 
 
 def ended_with_items(store: DynamoStore, count: int) -> Head:
@@ -351,32 +195,6 @@ def test_purging_deletes_every_item_of_the_execution_and_no_other(
     batches = [len(parameters["RequestItems"]["durable-Table"]) for _, parameters in calls[1:-1]]
     assert [name for name, _ in calls] == ["Query", *["BatchWriteItem"] * 3, "DeleteItem"]
     assert batches == [25, 25, 11]
-
-
-@pytest.mark.rule("E9")
-@pytest.mark.parametrize("other", [{"purging": 901}, {"created": 1001}, {"status": Status.FAILED}])
-def test_purging_keeps_a_head_that_is_no_longer_as_given(store: DynamoStore, other: dict[str, Any]) -> None:
-    head = ended_with_items(store, 1)
-    store.purge(replace(head, **other))
-    assert store.read("order-1") == head
-
-
-@pytest.mark.rule("E9")
-def test_purging_keeps_the_items_of_a_later_execution_of_the_id(
-    store: DynamoStore, clients: Clients, stack: Stack
-) -> None:
-    head = ended_with_items(store, 2)
-    store.keep("order-1", "state#1#1001", b"of the next")
-    store.keep("order-1", "state#1#999", b"left by the last")
-    store.purge(head)
-    assert keys_of(clients, stack) == ["head", "state#1#1001"]  # the head of order-10
-
-
-def test_purging_twice_is_fine(store: DynamoStore) -> None:
-    head = ended_with_items(store, 1)
-    store.purge(head)
-    store.purge(head)
-    assert store.read("order-1") is None
 
 
 def test_purging_tries_again_what_a_busy_table_did_not_delete(
@@ -459,12 +277,3 @@ def test_what_botocore_raises_leaves_as_a_store_error_that_says_what_failed(
 def test_an_item_over_the_limit_is_told_apart(store: DynamoStore) -> None:
     with pytest.raises(ItemTooLarge, match=r"keep value 'state#1' of execution 'order-1'.* 400 KB"):
         store.keep("order-1", "state#1", bytes(410_000))
-
-
-def test_an_execution_keeps_the_index_attributes_that_it_was_born_with(store: DynamoStore) -> None:
-    head = replace(NEW, list_key=list_key("checkout", "order-1", is_open=True))
-    store.create(head, None)
-    store.update(Update("order-1", Where(), {"status": Status.RUNNING}))
-    found = store.read("order-1")
-    assert found is not None
-    assert (found.list_key, found.created) == (head.list_key, head.created)

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from durable.aws.clients import Clients
-from durable.aws.eventbridge import MAX_EVENT, EventBridgePublisher, EventBridgeQueue
+from durable.aws.eventbridge import EventBridgePublisher, EventBridgeQueue
 from durable.aws.sqs import SqsQueue
-from durable.errors import InvalidInput, StoreError
+from durable.errors import StoreError
 from durable.functions.events import parsing
 from durable.protocol.continuation import Continuation, UnreadableMessage
 from durable.testing.template.stack import Stack
@@ -186,22 +186,6 @@ def test_an_event_is_published_as_it_is(publisher: EventBridgePublisher, clients
             ],
         )
     ]
-
-
-def test_an_event_that_is_too_large_is_refused_before_any_call(
-    publisher: EventBridgePublisher, clients: Clients
-) -> None:
-    frame = len('{"a": ""}') + len("big") + len("shop")
-    fits = '{"a": "%s"}' % ("x" * (MAX_EVENT - frame))
-    with calls_of(clients.events()) as calls:
-        publisher.publish("big", "shop", fits)
-        with pytest.raises(
-            InvalidInput, match=r"the event 'big' is 1,048,577 bytes; EventBridge takes at most 1,048,576"
-        ):
-            publisher.publish("big", "shop", fits.replace("x", "xx", 1))
-        with pytest.raises(InvalidInput, match="bytes; EventBridge takes at most"):
-            publisher.publish("big", "shop", '{"a": "%s"}' % ("€" * (MAX_EVENT // 2)))
-    assert len(calls) == 1
 
 
 @moto_only  # MiniStack takes a detail that is no JSON object

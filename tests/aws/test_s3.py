@@ -29,18 +29,6 @@ def keys(clients: Clients) -> list[str]:
     return [each["Key"] for page in pages for each in page.get("Contents", [])]
 
 
-def test_an_object_comes_back_as_it_was_written(blobs: S3Blobs) -> None:
-    blobs.put("a/1", b"one")
-    assert blobs.get("a/1") == b"one"
-
-
-def test_dropping_deletes_these_objects_and_no_other_that_begins_alike(blobs: S3Blobs, clients: Clients) -> None:
-    for key in ("a/1", "a/10", "a/2", "b/1"):
-        blobs.put(key, b"")
-    blobs.drop(["a/1", "b/1", "gone"])
-    assert keys(clients) == ["a/10", "a/2"]
-
-
 def test_purging_deletes_all_that_begins_so_page_by_page(blobs: S3Blobs, clients: Clients) -> None:
     for number in range(PAGE + 5):
         blobs.put(f"a/{number:05}", b"")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 
@@ -96,27 +95,6 @@ def test_a_name_is_one_that_the_scheduler_takes_and_each_revision_has_its_own() 
     assert all(re.fullmatch(r"[0-9a-zA-Z_.-]{1,64}", name) for name in names)
     other_hints = Continuation(execution="order-1", revision=3, workflow="other", version=9, phase="rollback")
     assert name_of(CONTINUATION) == name_of(other_hints)
-
-
-@pytest.mark.rule("E3")
-def test_a_repeated_send_makes_no_second_schedule(scheduled: ScheduledQueue, clients: Clients) -> None:
-    for _ in range(2):
-        scheduled.send(CONTINUATION, delay=86_400)
-    assert schedules(clients) == [name_of(CONTINUATION)]
-
-
-def test_what_was_scheduled_can_be_taken_back_once_and_again(scheduled: ScheduledQueue, clients: Clients) -> None:
-    scheduled.send(CONTINUATION, delay=86_400)
-    scheduled.forget(CONTINUATION)
-    assert schedules(clients) == []
-    scheduled.forget(CONTINUATION)
-
-
-def test_what_the_queue_has_is_not_taken_back(queue: SqsQueue, clients: Clients, stack: Stack) -> None:
-    queue.send(CONTINUATION)
-    queue.forget(CONTINUATION)
-    received = clients.sqs().receive_message(QueueUrl=stack.queues["ContinuationQueue"].url, WaitTimeSeconds=0)
-    assert [json.loads(message["Body"])["execution"] for message in received.get("Messages", [])] == ["order-1"]
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,15 @@
-"""What the runtime may expect of the queue (durable.runtime.ports.Queue)."""
+"""What the queue asks of SQS, and what it makes of the answers. Its contract is in tests/contracts."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
 from durable.aws.clients import Clients
-from durable.aws.sqs import MAX_BYTES, SqsQueue, receipt_of
+from durable.aws.sqs import MAX_BYTES, SqsQueue
 from durable.errors import StoreError
-from durable.protocol.continuation import Continuation, read
+from durable.protocol.continuation import Continuation
 from durable.testing.template.stack import Stack
 from tests.aws.wire import answered, calls_of, failure
 
@@ -22,21 +21,6 @@ def received(clients: Clients, stack: Stack, queue: str = "ContinuationQueue") -
         QueueUrl=stack.queues[queue].url, MessageAttributeNames=["All"], MaxNumberOfMessages=10, WaitTimeSeconds=0
     )
     return list(answer.get("Messages", []))
-
-
-@pytest.mark.rule("E3")
-def test_a_continuation_arrives_as_it_was_sent(queue: SqsQueue, clients: Clients, stack: Stack) -> None:
-    queue.send(CONTINUATION)
-    (message,) = received(clients, stack)
-    assert json.loads(message["Body"]) == {
-        "format": 1,
-        "execution": "order-1",
-        "revision": 3,
-        "workflow": "checkout",
-        "version": 2,
-        "phase": "rollback",
-    }
-    assert read(message["Body"]) == CONTINUATION
 
 
 @pytest.mark.parametrize(
@@ -67,14 +51,6 @@ def test_a_message_is_held_for_twelve_hours_at_most(queue: SqsQueue, clients: Cl
     with calls_of(clients.sqs()) as calls:
         queue.hold(message["ReceiptHandle"], 1e9)
     assert [parameters["VisibilityTimeout"] for _, parameters in calls] == [43_200]
-
-
-def test_a_dead_letter_is_held_in_the_queue_that_it_came_from(queue: SqsQueue, clients: Clients, stack: Stack) -> None:
-    dead_letters = stack.queues["DeadLetterQueue"]
-    clients.sqs().send_message(QueueUrl=dead_letters.url, MessageBody=CONTINUATION.encode())
-    (message,) = received(clients, stack, "DeadLetterQueue")
-    queue.hold(receipt_of(dead_letters.arn, message["ReceiptHandle"]), 0)
-    assert [again["MessageId"] for again in received(clients, stack, "DeadLetterQueue")] == [message["MessageId"]]
 
 
 @pytest.mark.parametrize("code", ["ReceiptHandleIsInvalid", "AWS.SimpleQueueService.MessageNotInflight"])
@@ -111,17 +87,9 @@ def rejected(queue: SqsQueue, clients: Clients, stack: Stack, body: str, reason:
     return message["Body"], message["MessageAttributes"]["reason"]["StringValue"]
 
 
-def test_a_rejected_message_waits_for_a_person_with_the_reason(queue: SqsQueue, clients: Clients, stack: Stack) -> None:
-    assert rejected(queue, clients, stack, "{no json", "not a continuation: …") == ("{no json", "not a continuation: …")
-
-
 def test_characters_that_sqs_refuses_are_replaced(queue: SqsQueue, clients: Clients, stack: Stack) -> None:
     body, reason = rejected(queue, clients, stack, "a\x00b\ud800c\ufffe\td😀", "bell \x07")
     assert (body, reason) == ("a\ufffdb\ufffdc\ufffd\td😀", "bell \ufffd")
-
-
-def test_an_empty_message_can_be_rejected_too(queue: SqsQueue, clients: Clients, stack: Stack) -> None:
-    assert rejected(queue, clients, stack, "", "") == ("(empty)", "no reason was given")
 
 
 def test_what_is_too_large_with_its_reason_is_cut(queue: SqsQueue, clients: Clients, stack: Stack) -> None:

@@ -8,9 +8,8 @@ from typing import Any
 
 import msgspec
 
-from durable.aws.eventbridge import DETAIL_TYPE, SOURCE
-from durable.aws.sqs import receipt_of
-from durable.protocol.continuation import Continuation, Delivery, UnreadableMessage, read
+from durable.protocol import receipts
+from durable.protocol.continuation import DETAIL_TYPE, SOURCE, Continuation, Delivery, UnreadableMessage, read
 from durable.protocol.head import Status
 
 Record = Mapping[str, Any]
@@ -58,7 +57,7 @@ def delivery(record: Record, received: int) -> Delivery:
     return Delivery(
         continuation=continuation(body(record)),
         message_id=message_id(record),
-        receipt=receipt_of(str(record.get("eventSourceARN", "")), _text(record, "receiptHandle", "an SQS record")),
+        receipt=receipts.made(str(record.get("eventSourceARN", "")), _text(record, "receiptHandle", "an SQS record")),
         received=received,
     )
 

@@ -9,10 +9,9 @@ from typing import Any
 from durable.local.blobs import SqliteBlobs
 from durable.local.publisher import SqlitePublisher
 from durable.local.queue import MAX_DELAY, SqliteQueue
-from durable.protocol.continuation import Continuation, name_of
+from durable.protocol import receipts
+from durable.protocol.continuation import DETAIL_TYPE, SOURCE, Continuation, name_of
 from durable.testing.local.attempts import Attempts, PortCall
-
-CONTINUATION = ("durable", "continuation")  # source and detail type, where a bus carries it
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +36,8 @@ class RecordedQueue:
         elif delay <= 0 and self.publish is not None:
             body, publish = continuation.encode(), self.publish
             doing = f"publish a continuation of execution '{execution}'"
-            call = _put_events(self.bus, *CONTINUATION, body, doing)
-            self.attempts.once(call, lambda: (publish(*CONTINUATION, body), None)[1])
+            call = _put_events(self.bus, SOURCE, DETAIL_TYPE, body, doing)
+            self.attempts.once(call, lambda: (publish(SOURCE, DETAIL_TYPE, body), None)[1])
         else:
             body = continuation.encode()
             call = PortCall(
@@ -59,7 +58,7 @@ class RecordedQueue:
 
     def hold(self, receipt: str, seconds: float) -> None:
         """Keep a delivered message invisible for that long; it is then delivered again."""
-        name, _, handle = receipt.rpartition(" ")
+        name, handle = receipts.split(receipt)
         url = f"{self.url.rpartition('/')[0]}/{name}" if name else self.url
         given = {"QueueUrl": url, "ReceiptHandle": handle, "VisibilityTimeout": seconds}
         call = PortCall("sqs", "ChangeMessageVisibility", "hold a message", lambda: given)
