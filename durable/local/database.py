@@ -46,7 +46,7 @@ class Database:
     def __init__(self, path: Path | str = ":memory:") -> None:
         """Open the file, or memory, and make the tables if they are not there."""
         self.path = str(path)
-        self._connection = sqlite3.connect(self.path, BUSY, isolation_level=None, check_same_thread=False)
+        self._connection = sqlite3.connect(self.path, timeout=BUSY, isolation_level=None, check_same_thread=False)
         self._lock = threading.Lock()
         try:
             self._prepare()

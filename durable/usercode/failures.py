@@ -25,6 +25,7 @@ from durable.errors import (
 )
 
 MAX_DETAILS = 20  # attributes
+MAX_CLASS = 201  # characters of its class, with the mark of a cut
 MAX_NAME = 100  # characters of an attribute's name
 MAX_MESSAGE = 2_000  # characters: an error is stored with its entry, and a dump of a response is no message
 MAX_TEXT = 10_000  # characters of all attributes together
@@ -82,10 +83,11 @@ def described(error: BaseException) -> ErrorInfo:
 def _described(error: BaseException) -> ErrorInfo:
     if _is_step_failed(error):
         origin = error.error
+        details = _details(dict(origin.details))  # which a body may have made itself
         return ErrorInfo(
-            origin.type,
-            origin.message,
-            {**origin.details, "step": error.step, "kind": error.kind, "attempts": error.attempts},
+            clean(origin.type, MAX_CLASS),
+            clean(origin.message, MAX_MESSAGE + 1),
+            {**details, "step": clean(error.step, MAX_MESSAGE), "kind": error.kind, "attempts": error.attempts},
         )
     return ErrorInfo(class_name(error), message_of(error, MAX_MESSAGE), _details(_attributes(error)))
 

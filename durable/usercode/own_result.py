@@ -13,40 +13,56 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from durable.errors import InvalidCall
 from durable.usercode.reachable import functions
 
 _STORE = "STORE_DEREF"  # what assigns a variable that inner functions use too
+_RETURN = "RETURN_VALUE"
 _FURTHEST = 200  # instructions: the expression around a call is not longer
+
+
+class After(NamedTuple):
+    """What becomes of what a call returns."""
+
+    assigned: frozenset[str]  # variables of inner functions, too
+    returned: bool  # to the caller's own caller
 
 
 def user_frame() -> FrameType:
     """Return the frame of the user's code that called into this library."""
     frame = sys._getframe(1)
-    while frame.f_globals.get("__name__", "").startswith("durable.") and frame.f_back is not None:
+    while not _is_of_users(frame) and frame.f_back is not None:
         frame = frame.f_back
     return frame
 
 
 def check_own_result(caller: FrameType, rollback: Callable[..., Any], what: str) -> None:
-    """Raise InvalidCall if the rollback uses a variable that the caller assigns what its call returns."""
-    assigned = assigned_after(caller.f_code, caller.f_lasti)
-    if not assigned:
-        return
-    for function in functions(rollback):
-        for name in assigned.intersection(function.__code__.co_freevars):
-            if _is_of(function.__code__, caller.f_code, name):
-                raise InvalidCall(
-                    f"{what}: its rollback uses the variable '{name}', which is assigned the step's own result after the "
-                    "call: the rollback would see what was there before. Use undo.output in the rollback."
-                )
+    """Raise InvalidCall if the rollback uses a variable that the caller assigns what its call returns.
+
+    A caller that returns it at once is a helper around `ctx.step`: then it is its caller's variable.
+    """
+    frame: FrameType | None = caller
+    while frame is not None and _is_of_users(frame):
+        after = after_call(frame.f_code, frame.f_lasti)
+        for function in functions(rollback) if after.assigned else ():
+            for name in after.assigned.intersection(function.__code__.co_freevars):
+                if _is_of(function.__code__, frame.f_code, name):
+                    raise InvalidCall(
+                        f"{what}: its rollback uses the variable '{name}', which is assigned the step's own result after the "
+                        "call: the rollback would see what was there before. Use undo.output in the rollback."
+                    )
+        frame = frame.f_back if after.returned else None
+
+
+def _is_of_users(frame: FrameType) -> bool:
+    return not frame.f_globals.get("__name__", "").startswith("durable.")
 
 
 @lru_cache(maxsize=1024)
-def assigned_after(code: CodeType, call: int) -> frozenset[str]:
-    """Return the variables of inner functions that are assigned what the call at this offset returns, or a part of it.
+def after_call(code: CodeType, call: int) -> After:
+    """Return what becomes of what the call at this offset returns, or of a part of it.
 
     It goes along the instructions after the call, as long as what it returned is on the stack and nothing from below it
     is used: `hold = step(...).value` is found, `holds = [*holds, step(...)]` is something else.
@@ -54,7 +70,8 @@ def assigned_after(code: CodeType, call: int) -> frozenset[str]:
     instructions = list(dis.get_instructions(code))
     places = {instruction.offset: at for at, instruction in enumerate(instructions)}
     waiting = [(max(at for offset, at in places.items() if offset <= call) + 1, 1)]
-    found: set[str] = set()
+    assigned: set[str] = set()
+    returned = False
     seen: set[tuple[int, int]] = set()
     while waiting and len(seen) < _FURTHEST:
         at, height = waiting.pop()
@@ -63,9 +80,10 @@ def assigned_after(code: CodeType, call: int) -> frozenset[str]:
         seen.add((at, height))
         instruction = instructions[at]
         if instruction.opname == _STORE:
-            found.add(str(instruction.argval))
+            assigned.add(str(instruction.argval))
+        returned = returned or instruction.opname == _RETURN
         waiting += _following(instruction, at, height, places)
-    return frozenset(found)
+    return After(frozenset(assigned), returned)
 
 
 def _following(instruction: dis.Instruction, at: int, height: int, places: dict[int, int]) -> Iterator[tuple[int, int]]:

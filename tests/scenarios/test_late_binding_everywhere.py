@@ -532,6 +532,21 @@ def of_the_function_around(ctx: Context, name: str) -> None:
     take()
 
 
+def through_a_helper(ctx: Context, name: str) -> None:
+    def held(rollback: Any) -> Any:
+        return ctx.step("hold", reserve, rollback=rollback)
+
+    hold = held(lambda undo: release(hold))
+
+
+def through_two_helpers(ctx: Context, name: str) -> None:
+    def held(ctx: Context, **options: Any) -> Any:
+        return ctx.try_step("hold", reserve, **options).value
+
+    take = lambda **options: held(ctx, **options)  # noqa: E731
+    hold = take(rollback=logged(lambda undo: release(hold)))
+
+
 MISTAKES = [
     assigned,
     annotated,
@@ -552,6 +567,8 @@ MISTAKES = [
     with_arguments,
     over_several_lines,
     of_the_function_around,
+    through_a_helper,
+    through_two_helpers,
 ]
 
 
@@ -628,6 +645,16 @@ def kept_in_a_list(ctx: Context, name: str) -> None:
     hold[0:0] = [ctx.step("hold", reserve, rollback=lambda undo: release(hold[-1]))]
 
 
+def through_a_helper_that_is_none(ctx: Context, name: str) -> None:
+    hold = name
+
+    def held(rollback: Any) -> Any:
+        ctx.step("hold", reserve, rollback=rollback)
+        return "something else"
+
+    hold = held(lambda undo: release(hold))
+
+
 GOOD = [
     renamed,
     by_default,
@@ -637,6 +664,7 @@ GOOD = [
     assigned_in_the_next_line,
     assigned_if_it_went_well,
     kept_in_a_list,
+    through_a_helper_that_is_none,
 ]
 
 

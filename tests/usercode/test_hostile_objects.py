@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from durable import CodecError, ErrorInfo, InvalidInput
+from durable import CodecError, ErrorInfo, InvalidInput, StepFailed
 from durable.codec import accept, check, decode, encode, fingerprint, plain
 from durable.engine.recorded import ErrorRecord
 from durable.usercode.failures import decisive, described, kind_of
@@ -133,3 +133,28 @@ def test_the_interrupt_of_a_user_at_the_keyboard_passes_through() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         described(Keyboard())
+
+
+@pytest.mark.parametrize(
+    "info",
+    [
+        ErrorInfo("T", "m", {"x": object(), "code": 1}),
+        ErrorInfo("\ud800", "\ud800" * 10_000, {404: 1, "\ud800": "y" * 10_000}),  # type: ignore[dict-item]
+        ErrorInfo("T", "m", None),  # type: ignore[arg-type]
+        ErrorInfo(None, 3, {}),  # type: ignore[arg-type]
+    ],
+    ids=["object", "surrogates", "no details", "no text"],
+)
+def test_a_step_failed_that_a_body_made_itself_is_described(info: ErrorInfo) -> None:
+    told = described(StepFailed("critical", "step", 1, info))
+
+    assert msgspec.json.decode(msgspec.json.encode(ErrorRecord.of(told)), type=ErrorRecord).info() == told
+    assert kind_of(StepFailed("critical", "step", 1, info)) == "critical"
+
+
+def test_a_step_failed_of_the_library_s_own_is_described_as_it_is() -> None:
+    info = ErrorInfo("Declined", "x" * 2_000 + "…", {"code": "stolen", "path": "$.a"})
+
+    assert described(StepFailed("exhausted", "charge", 2, info)) == ErrorInfo(
+        "Declined", info.message, {**info.details, "step": "charge", "kind": "exhausted", "attempts": 2}
+    )
