@@ -1,0 +1,258 @@
+"""An actor: an invocation or a client, which stops before each call of a port."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeVar
+
+from greenlet import getcurrent, greenlet
+
+from durable.api.messages import Sent
+from durable.engine.interrupts import ProcessEnds
+from durable.protocol.continuation import Continuation
+from durable.protocol.head import Head
+from durable.protocol.updates import Blocked, Put, Refused, Segment, Update
+from durable.runtime.ports import ExecutionEnded, Queue, StepEnded, Store
+
+T = TypeVar("T")
+
+
+class ProcessDied(ProcessEnds):
+    """The process is gone: what was about to happen in it never happens."""
+
+
+@dataclass
+class Call:
+    """A call of a port that waits to be let go."""
+
+    name: str
+    apply: Callable[[], Any]
+    caller: greenlet
+    writes: bool = False  # to the head of an execution: what others can see, and what the SDK repeats
+    body: bool = False  # no call, but the beginning of a body
+
+
+class Actor:
+    """One invocation, or one thing that a client does."""
+
+    def __init__(self, name: str, run: Callable[[Actor], object], *, offset: int = 0) -> None:
+        self.name = name
+        self.offset = offset  # milliseconds by which the clock of its process is fast
+        self.pending: Call | None = None
+        self.result: object = None
+        self.error: BaseException | None = None
+        self.dead = False
+        self.in_body = ""  # the path of the body that it runs
+        self.late = False  # it may work past its lease: its clock is wrong, or it was frozen
+        self.deadline = 0  # when Lambda stops its process; 0: never
+        self._run = run
+        self._thread = threading.get_ident()
+        self._scheduler = getcurrent()
+        self._greenlet = greenlet(self._main, self._scheduler)
+
+    @property
+    def ended(self) -> bool:
+        """Whether it will make no more calls."""
+        return bool(self._greenlet.dead) or self.dead
+
+    def start(self) -> None:
+        """Run to the first call."""
+        self._take(self._greenlet.switch())
+
+    def go_on(self, value: object) -> None:
+        """Return from the pending call, and run to the next."""
+        assert self.pending is not None
+        self._take(self.pending.caller.switch(value))
+
+    def fail(self, error: BaseException) -> None:
+        """Raise from the pending call, and run to the next."""
+        assert self.pending is not None
+        self._take(self.pending.caller.throw(error))
+
+    def die(self) -> None:
+        """The process is gone. Nothing that its code still does has an effect."""
+        self.dead = True
+        call, self.pending = self.pending, None
+        if call is not None:
+            call.caller.throw(ProcessDied())
+
+    def call(self, name: str, apply: Callable[[], T], *, writes: bool = False, body: bool = False) -> T:
+        """Stop before a call; what it returns once it was let go. From a thread of a body it is made at once."""
+        if threading.get_ident() != self._thread:
+            return apply()
+        if self.dead:
+            raise ProcessDied
+        answer: T = self._scheduler.switch(Call(name, apply, getcurrent(), writes, body))
+        return answer
+
+    def _take(self, call: object) -> None:
+        self.pending = call if isinstance(call, Call) and not self.dead else None
+
+    def _main(self) -> None:
+        try:
+            self.result = self._run(self)
+        except ProcessDied:
+            self.dead = True
+        except BaseException as error:
+            self.error = error
+
+
+@dataclass(frozen=True)
+class ActorStore:
+    """Implements `durable.runtime.ports.Store`: each call waits to be let go."""
+
+    actor: Actor
+    store: Store
+
+    def create(self, head: Head, segment: Segment | None) -> Head | None:
+        """Write a new execution."""
+        return self.actor.call("create", lambda: self.store.create(head, segment), writes=True)
+
+    def read(self, execution_id: str) -> Head | None:
+        """Return the head."""
+        return self.actor.call("read", lambda: self.store.read(execution_id))
+
+    def update(self, update: Update) -> Head | Refused:
+        """Write a head."""
+        return self.actor.call("update", lambda: self.store.update(update), writes=True)
+
+    def seal(self, execution_id: str, segment: Segment) -> None:
+        """Write a segment."""
+        return self.actor.call("seal", lambda: self.store.seal(execution_id, segment))
+
+    def segments(self, head: Head, after: int) -> Sequence[Segment]:
+        """Return segments."""
+        return self.actor.call("segments", lambda: self.store.segments(head, after))
+
+    def keep(self, execution_id: str, key: str, value: bytes) -> None:
+        """Write an item."""
+        return self.actor.call("keep", lambda: self.store.keep(execution_id, key, value))
+
+    def kept(self, execution_id: str, key: str) -> bytes:
+        """Return an item."""
+        return self.actor.call("kept", lambda: self.store.kept(execution_id, key))
+
+    def together(
+        self, update: Update, puts: Sequence[Put], writes: Sequence[Mapping[str, object]] = ()
+    ) -> Head | Refused | Blocked:
+        """Write a head and items."""
+        return self.actor.call("together", lambda: self.store.together(update, puts, writes), writes=True)
+
+    def waiting(self, execution_id: str, after: Mapping[str, int] | None, limit: int) -> Sequence[Sent]:
+        """Return messages."""
+        return self.actor.call("waiting", lambda: self.store.waiting(execution_id, after, limit))
+
+    def drop(self, execution_id: str, keys: Sequence[str]) -> None:
+        """Delete items."""
+        return self.actor.call("drop", lambda: self.store.drop(execution_id, keys))
+
+    def find(self, execution_id: str, key: str) -> bytes | None:
+        """Return an item that may not be there."""
+        return self.actor.call("find", lambda: self.store.find(execution_id, key))
+
+    def due(self, shard: str, since: int, until: int, limit: int) -> Sequence[tuple[str, int]]:
+        """Return what is due; looking for it decides nothing, so it does not wait."""
+        return self.store.due(shard, since, until, limit)
+
+    def purge(self, head: Head) -> None:
+        """Delete an execution."""
+        return self.actor.call("purge", lambda: self.store.purge(head), writes=True)
+
+
+@dataclass(frozen=True)
+class ActorQueue:
+    """Implements `durable.runtime.ports.Queue`: each call waits to be let go."""
+
+    actor: Actor
+    queue: Queue
+
+    def send(self, continuation: Continuation, delay: float = 0) -> None:
+        """Send a continuation."""
+        return self.actor.call("send", lambda: self.queue.send(continuation, delay))
+
+    def forget(self, continuation: Continuation) -> None:
+        """Take a schedule back."""
+        return self.actor.call("forget", lambda: self.queue.forget(continuation))
+
+    def hold(self, receipt: str, seconds: float) -> None:
+        """Keep a message invisible."""
+        return self.actor.call("hold", lambda: self.queue.hold(receipt, seconds))
+
+    def reject(self, body: str, reason: str) -> None:
+        """Reject a message."""
+        return self.actor.call("reject", lambda: self.queue.reject(body, reason))
+
+
+@dataclass(frozen=True)
+class ActorProcess:
+    """Implements `durable.runtime.ports.Process`."""
+
+    actor: Actor
+
+    def exit(self) -> NoReturn:
+        """End the process."""
+        self.actor.dead = True
+        raise ProcessDied
+
+
+@dataclass(frozen=True)
+class ActorObserver:
+    """Implements `durable.runtime.ports.Observer`: the beginning of a body waits to be let go."""
+
+    actor: Actor
+    began: Callable[[Actor, str, str, int, bool], None]
+
+    def body_started(self, execution_id: str, path: str, attempt: int, *, rollback: bool) -> None:
+        """Stop before the body."""
+        name = f"{'undo ' if rollback else ''}{path}"
+        self.actor.call(name, lambda: self.began(self.actor, execution_id, path, attempt, rollback), body=True)
+
+    def execution_started(self, execution_id: str, workflow: str) -> None:
+        """Nothing to wait for."""
+
+    def step_ended(self, event: StepEnded) -> None:
+        """Nothing to wait for."""
+
+    def execution_ended(self, event: ExecutionEnded) -> None:
+        """Nothing to wait for."""
+
+    def noticed(self, what: str, execution_id: str, workflow: str) -> None:
+        """Nothing to wait for."""
+
+
+@dataclass
+class Numbers:
+    """Implements `durable.runtime.ports.Nonces`: one after the other, the same in every run of a schedule."""
+
+    prefix: str
+    count: int = 0
+
+    def __call__(self) -> str:
+        """Return the next."""
+        self.count += 1
+        return f"{self.prefix}{self.count}"
+
+
+@dataclass
+class Time:
+    """The time of the world."""
+
+    now: int
+
+
+@dataclass(frozen=True)
+class ActorClock:
+    """Implements `durable.runtime.ports.Clock`: the world's time, as the process sees it."""
+
+    actor: Actor
+    time: Time
+
+    def now(self) -> int:
+        """Return the time."""
+        return self.time.now + self.actor.offset
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        self.time.now += round(seconds * 1000)
