@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
 from greenlet import getcurrent, greenlet
 
-from durable.api.messages import Sent
 from durable.engine.interrupts import ProcessEnds
-from durable.protocol.continuation import Continuation
-from durable.protocol.head import Head
-from durable.protocol.updates import Blocked, Put, Refused, Segment, Update
-from durable.runtime.ports import ExecutionEnded, Queue, StepEnded, Store
+from durable.runtime.ports import ExecutionEnded, StepEnded
 
 T = TypeVar("T")
 
@@ -99,90 +95,26 @@ class Actor:
             self.error = error
 
 
-@dataclass(frozen=True)
-class ActorStore:
-    """Implements `durable.runtime.ports.Store`: each call waits to be let go."""
-
-    actor: Actor
-    store: Store
-
-    def create(self, head: Head, segment: Segment | None) -> Head | None:
-        """Write a new execution."""
-        return self.actor.call("create", lambda: self.store.create(head, segment), writes=True)
-
-    def read(self, execution_id: str) -> Head | None:
-        """Return the head."""
-        return self.actor.call("read", lambda: self.store.read(execution_id))
-
-    def update(self, update: Update) -> Head | Refused:
-        """Write a head."""
-        return self.actor.call("update", lambda: self.store.update(update), writes=True)
-
-    def seal(self, execution_id: str, segment: Segment) -> None:
-        """Write a segment."""
-        return self.actor.call("seal", lambda: self.store.seal(execution_id, segment))
-
-    def segments(self, head: Head, after: int) -> Sequence[Segment]:
-        """Return segments."""
-        return self.actor.call("segments", lambda: self.store.segments(head, after))
-
-    def keep(self, execution_id: str, key: str, value: bytes) -> None:
-        """Write an item."""
-        return self.actor.call("keep", lambda: self.store.keep(execution_id, key, value))
-
-    def kept(self, execution_id: str, key: str) -> bytes:
-        """Return an item."""
-        return self.actor.call("kept", lambda: self.store.kept(execution_id, key))
-
-    def together(
-        self, update: Update, puts: Sequence[Put], writes: Sequence[Mapping[str, object]] = ()
-    ) -> Head | Refused | Blocked:
-        """Write a head and items."""
-        return self.actor.call("together", lambda: self.store.together(update, puts, writes), writes=True)
-
-    def waiting(self, execution_id: str, after: Mapping[str, int] | None, limit: int) -> Sequence[Sent]:
-        """Return messages."""
-        return self.actor.call("waiting", lambda: self.store.waiting(execution_id, after, limit))
-
-    def drop(self, execution_id: str, keys: Sequence[str]) -> None:
-        """Delete items."""
-        return self.actor.call("drop", lambda: self.store.drop(execution_id, keys))
-
-    def find(self, execution_id: str, key: str) -> bytes | None:
-        """Return an item that may not be there."""
-        return self.actor.call("find", lambda: self.store.find(execution_id, key))
-
-    def due(self, shard: str, since: int, until: int, limit: int) -> Sequence[tuple[str, int]]:
-        """Return what is due; looking for it decides nothing, so it does not wait."""
-        return self.store.due(shard, since, until, limit)
-
-    def purge(self, head: Head) -> None:
-        """Delete an execution."""
-        return self.actor.call("purge", lambda: self.store.purge(head), writes=True)
+WRITES = frozenset({"create", "update", "together", "purge"})
+AT_ONCE = frozenset({"due"})  # looking for what is due decides nothing: it does not wait
 
 
-@dataclass(frozen=True)
-class ActorQueue:
-    """Implements `durable.runtime.ports.Queue`: each call waits to be let go."""
+class ActorPort:
+    """Stands for a port: each call of it waits to be let go."""
 
-    actor: Actor
-    queue: Queue
+    def __init__(self, actor: Actor, port: Any) -> None:
+        self._actor = actor
+        self._port = port
 
-    def send(self, continuation: Continuation, delay: float = 0) -> None:
-        """Send a continuation."""
-        return self.actor.call("send", lambda: self.queue.send(continuation, delay))
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        method = getattr(self._port, name)
 
-    def forget(self, continuation: Continuation) -> None:
-        """Take a schedule back."""
-        return self.actor.call("forget", lambda: self.queue.forget(continuation))
+        def call(*arguments: Any, **named: Any) -> Any:
+            if name in AT_ONCE:
+                return method(*arguments, **named)
+            return self._actor.call(name, lambda: method(*arguments, **named), writes=name in WRITES)
 
-    def hold(self, receipt: str, seconds: float) -> None:
-        """Keep a message invisible."""
-        return self.actor.call("hold", lambda: self.queue.hold(receipt, seconds))
-
-    def reject(self, body: str, reason: str) -> None:
-        """Reject a message."""
-        return self.actor.call("reject", lambda: self.queue.reject(body, reason))
+        return call
 
 
 @dataclass(frozen=True)
