@@ -8,6 +8,8 @@ store is copied only where no invocation is under way.
 
   actors.py    a greenlet that stops at each call; the ports that it is given
   world.py     one deployment: the store, the queues, the clock, and what can happen next
+  states.py    what tells two states apart, so that each is gone on from once
+  surprises.py errors that the runtime did not expect
   truth.py     what really happened, and what must never: looked at with every write and every body
   episodes.py  all schedules from one state of rest, or a random one
   search.py    all states of rest that are reached within a bound, and whether each comes to an end

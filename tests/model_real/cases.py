@@ -6,7 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from durable import Context, Execution, QueueTimeout, Retry, Step, TerminalError, Undo, Workflow, workflow
+from durable import (
+    Break,
+    Context,
+    Continue,
+    Execution,
+    QueueTimeout,
+    Retry,
+    Step,
+    TerminalError,
+    Undo,
+    Workflow,
+    workflow,
+)
 
 Command = Callable[[Execution[Any, Any]], object]
 
@@ -103,9 +115,25 @@ def retries(ctx: Context) -> str:
     return ctx.step("b", do, rollback=undo, semantics="at_most_once")
 
 
+@workflow
+def loops(ctx: Context) -> int:
+    """The first loop forgets its iterations, the second holds a rollback in each."""
+
+    def look(ctx: Context) -> Break[None] | None:
+        return Break(None) if ctx.step("look", do) == "looks[1]/look" else None
+
+    def turn(ctx: Context, number: int) -> Continue[int] | Break[int]:
+        ctx.step("charge", do, rollback=undo)
+        return Continue(number + 1) if number < 1 else Break(number)
+
+    ctx.loop("looks", look, prune_every=1)
+    return ctx.loop("turns", turn, state=0, prune_every=1)
+
+
 SAGA = Case(two_steps, ("a", "b"))
 FAILS = Case(fails, ("a", "b"))
 SLEEPS = Case(sleeps, ("a", "b"))
 WAITS = Case(waits, ("a", "b"), commands=("send",))
 WAITS_FOR_A_WHILE = Case(waits_for_a_while, ("b",), commands=("send",))
 RETRIES = Case(retries, ("a", "b"))
+LOOPS = Case(loops, ("turns[0]/charge", "turns[1]/charge"))

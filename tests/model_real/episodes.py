@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from durable.errors import StoreError
 from tests.model_real.actors import Actor
 from tests.model_real.truth import Violation
-from tests.model_real.world import Option, State, World
+from tests.model_real.world import State, World
+
+
+@dataclass
+class Option:
+    """Something that can happen next."""
+
+    label: str
+    take: Callable[[], object]
+    fault: bool = False
+    preempts: bool = False
+
 
 Choose = Callable[[Sequence[Option]], int]
 LIMIT = 400  # choices: an episode that takes more goes round in circles

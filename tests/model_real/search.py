@@ -8,8 +8,9 @@ from durable.engine.entries import FOREVER
 from durable.protocol.head import AT_REST
 from tests.model_real.cases import Case
 from tests.model_real.episodes import episodes
+from tests.model_real.states import canonical
 from tests.model_real.truth import Violation
-from tests.model_real.world import State, World, canonical
+from tests.model_real.world import State, World
 
 
 @dataclass

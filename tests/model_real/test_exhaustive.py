@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from tests.model_real.cases import FAILS, RETRIES, SAGA, SLEEPS, WAITS, WAITS_FOR_A_WHILE, Case
+from tests.model_real.cases import FAILS, LOOPS, RETRIES, SAGA, SLEEPS, WAITS, WAITS_FOR_A_WHILE, Case
 from tests.model_real.search import explore
 
 pytestmark = pytest.mark.rule(
@@ -36,8 +36,10 @@ CASES: dict[str, Case] = {
     "waits for a message for a while, and a fault": WAITS_FOR_A_WHILE.but(faults=1),
     "waits for a message that comes twice": WAITS.but(duplicates=1),
     "retries and is paused, and a fault": RETRIES.but(faults=1, commands=("pause", "resume")),
+    "loops and is cancelled, and a fault": LOOPS.but(faults=1, commands=("cancel",), preemptions=0, steps=20),
 }
 DEEP: dict[str, Case] = {
+    "loops, and two faults": LOOPS.but(faults=2, preemptions=0),
     "cancelled, and a fault": SAGA.but(faults=1, commands=("cancel",)),
     "cancelled in an invocation of many steps, and a fault": SAGA.but(faults=1, commands=("cancel",), steps=20),
     "cancelled, and a message comes twice": SAGA.but(commands=("cancel",), duplicates=1),

@@ -45,7 +45,7 @@ MUTANTS: dict[str, tuple[ModuleType, str, Mutation, Case, str]] = {
     ),
     "an end whatever the status": (
         commands,
-        "terminate",
+        "_command",
         without("status"),
         SAGA.but(commands=("terminate",), preemptions=2),
         "was written",

@@ -10,14 +10,14 @@ from random import Random
 
 import pytest
 
-from tests.model_real.cases import COMMANDS, FAILS, RETRIES, SAGA, SLEEPS, WAITS, WAITS_FOR_A_WHILE, Case
+from tests.model_real.cases import COMMANDS, FAILS, LOOPS, RETRIES, SAGA, SLEEPS, WAITS, WAITS_FOR_A_WHILE, Case
 from tests.model_real.walks import Walk
 
 pytestmark = pytest.mark.rule("D2", "E3", "E4", "E5", "E14", "R4", "R5", "R8", "R12", "Q2", "Q5")
 
 WALKS = int(os.environ.get("DURABLE_TEST_WALKS", "400"))
 TOGETHER = 50  # in one test
-CASES = (SAGA, FAILS, SLEEPS, WAITS, WAITS_FOR_A_WHILE, RETRIES)
+CASES = (SAGA, FAILS, SLEEPS, WAITS, WAITS_FOR_A_WHILE, RETRIES, LOOPS)
 
 
 def case_of(seed: int) -> Case:

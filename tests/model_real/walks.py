@@ -8,9 +8,9 @@ from random import Random
 from durable.protocol.head import AT_REST, Status
 from tests.model_real.actors import Actor
 from tests.model_real.cases import Case
-from tests.model_real.episodes import Episode
+from tests.model_real.episodes import Episode, Option
 from tests.model_real.truth import Violation
-from tests.model_real.world import Option, World
+from tests.model_real.world import World
 
 DAY = 86_400_000
 SKEWS = (0, 0, 0, 120_000, -120_000)  # milliseconds by which a clock is fast
