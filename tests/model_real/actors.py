@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, Protocol, TypeVar
 
 from greenlet import getcurrent, greenlet
 
 from durable.engine.interrupts import ProcessEnds
-from durable.runtime.ports import ExecutionEnded, StepEnded
+from durable.runtime.events import BodyStarted, Event
 
 T = TypeVar("T")
 
@@ -129,29 +129,24 @@ class ActorProcess:
         raise ProcessDied
 
 
+class Began(Protocol):
+    """Is told that a body begins."""
+
+    def __call__(self, actor: Actor, path: str, *, rollback: bool) -> None: ...
+
+
 @dataclass(frozen=True)
 class ActorObserver:
     """Implements `durable.runtime.ports.Observer`: the beginning of a body waits to be let go."""
 
     actor: Actor
-    began: Callable[[Actor, str, str, int, bool], None]
+    began: Began
 
-    def body_started(self, execution_id: str, path: str, attempt: int, *, rollback: bool) -> None:
-        """Stop before the body."""
-        name = f"{'undo ' if rollback else ''}{path}"
-        self.actor.call(name, lambda: self.began(self.actor, execution_id, path, attempt, rollback), body=True)
-
-    def execution_started(self, execution_id: str, workflow: str) -> None:
-        """Nothing to wait for."""
-
-    def step_ended(self, event: StepEnded) -> None:
-        """Nothing to wait for."""
-
-    def execution_ended(self, event: ExecutionEnded) -> None:
-        """Nothing to wait for."""
-
-    def noticed(self, what: str, execution_id: str, workflow: str) -> None:
-        """Nothing to wait for."""
+    def observe(self, event: Event) -> None:
+        """Stop before a body."""
+        if isinstance(event, BodyStarted):
+            name = f"{'undo ' if event.rollback else ''}{event.path}"
+            self.actor.call(name, lambda: self.began(self.actor, event.path, rollback=event.rollback), body=True)
 
 
 @dataclass

@@ -56,7 +56,7 @@ def do(step: Step) -> str:
     return step.path
 
 
-def undo(undo: Undo[Any]) -> None:
+def undo(undo: Undo[str | None]) -> None:
     """Nothing that anybody sees."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from durable.errors import StoreError
 from tests.model_real.actors import Actor
@@ -65,17 +66,17 @@ class Episode:
         options = self._beginnings()
         for message in world.visible():
             if world.left.losses:
-                options.append(Option(f"{message.id} is lost", lambda m=message: world.lose(m), fault=True))
+                options.append(Option(f"{message.id} is lost", partial(world.lose, message), fault=True))
         if world.left.duplicates:
             known = {message.id: message for message in world.messages.waiting() if message.queue == "work"}
             for message in known.values():
                 label = f"{message.id} will come once more"
-                options.append(Option(label, lambda m=message: world.duplicate(m), fault=True))
+                options.append(Option(label, partial(world.duplicate, message), fault=True))
         if not world.visible() and world.unrelayed() is None:
             if world.sweepable():
                 options.append(Option("the sweeper looks", self._starting(world.sweep)))
             for moment in world.moments()[:1]:
-                options.append(Option(f"{moment - world.time.now} ms pass", lambda m=moment: world.pass_to(m)))
+                options.append(Option(f"{moment - world.time.now} ms pass", partial(world.pass_to, moment)))
         return options
 
     def all_options(self) -> list[Option]:
@@ -91,19 +92,19 @@ class Episode:
         """What can begin, whatever else is under way."""
         world = self.world
         options = [
-            Option(f"deliver {message.id} to {message.queue}", self._starting(lambda m=message: world.deliver(m)))
+            Option(f"deliver {message.id} to {message.queue}", self._starting(partial(world.deliver, message)))
             for message in world.visible()
         ]
         change = world.unrelayed()
         if change is not None:
             options.append(
-                Option(f"the stream tells {change.after.status}", self._starting(lambda: world.relay(change)))
+                Option(f"the stream tells {change.after.status}", self._starting(partial(world.relay, change)))
             )
         for command in world.left.commands:
             if command == "resume" and "pause" not in world.truth.done:
                 continue
             label = f"a client asks: {command}"
-            options.append(Option(label, self._starting(lambda c=command: world.command(c)), fault=True))
+            options.append(Option(label, self._starting(partial(world.command, command)), fault=True))
         return options
 
     def _next(self) -> list[Option]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from durable.engine.entries import FOREVER
 from durable.protocol.head import AT_REST
+from durable.usercode.durations import FOREVER
 from tests.model_real.cases import Case
 from tests.model_real.episodes import episodes
 from tests.model_real.states import canonical

@@ -5,10 +5,10 @@ from __future__ import annotations
 from msgspec import Raw
 from msgspec.structs import asdict
 
-from durable.engine.entries import FOREVER
 from durable.local.messages import Message
 from durable.protocol.continuation import read
 from durable.protocol.head import Head
+from durable.usercode.durations import FOREVER
 from tests.model_real.truth import history_of
 from tests.model_real.world import ID, World
 

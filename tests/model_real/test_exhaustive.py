@@ -48,7 +48,7 @@ DEEP: dict[str, Case] = {
     "fails, and dead letters": FAILS.but(faults=3, receives=1, preemptions=0),
     "sleeps and is cancelled, and a fault": SLEEPS.but(faults=1, commands=("cancel",)),
     "waits and is cancelled": WAITS.but(commands=("send", "cancel")),
-    "waits and is cancelled, and a fault": WAITS.but(commands=("send", "cancel"), faults=1),
+    "waits and is cancelled, and a fault": WAITS.but(commands=("send", "cancel"), faults=1, preemptions=0),
     "retries and is cancelled, and a fault": RETRIES.but(faults=1, commands=("cancel",)),
 }
 CHOSEN = {**CASES, **(DEEP if os.environ.get("DURABLE_TEST_DEEP") else {})}

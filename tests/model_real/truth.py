@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import asdict
 
-from durable.engine.entries import Attempted, Entry, EntryKind, EntryStatus, RollbackEntry, StepEntry, unpack
+from durable.engine.entries import Entry, RollbackEntry, StepEntry, unpack
 from durable.engine.history import History
+from durable.engine.recorded import Attempted, EntryKind, EntryStatus
 from durable.protocol.head import AT_REST, ENDING, Head, Status
 from durable.runtime.ports import Store
 from tests.model_real.actors import Actor

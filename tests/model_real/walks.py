@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from random import Random
 
 from durable.protocol.head import AT_REST, Status
@@ -89,11 +90,10 @@ class Walk:
             return []
         options = [Option("20 s pass", lambda: world.pass_to(world.time.now + 20_000), fault=True)]
         options += [
-            Option(f"{actor.name} freezes for a day", lambda a=actor: self._freeze(a), fault=True)
-            for actor in world.live
+            Option(f"{actor.name} freezes for a day", partial(self._freeze, actor), fault=True) for actor in world.live
         ]
         options += [
-            Option(f"the clock of {actor.name} is set", lambda a=actor: self._set_clock(a), fault=True)
+            Option(f"the clock of {actor.name} is set", partial(self._set_clock, actor), fault=True)
             for actor in world.live
             if not actor.late
         ]

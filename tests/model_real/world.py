@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from durable.engine.entries import FOREVER
 from durable.errors import DurableError, StoreError
 from durable.local.database import Database
 from durable.local.messages import Message, Messages, QueueSettings
@@ -23,6 +22,7 @@ from durable.runtime.invocation.budget import Settings
 from durable.runtime.ports import Ports
 from durable.runtime.registry import Registry
 from durable.runtime.storage.values import Vault
+from durable.usercode.durations import FOREVER
 from tests.model_real.actors import (
     Actor,
     ActorClock,
@@ -289,7 +289,7 @@ class World:
         check_write(self.store, self.truth, before, self.store.read(ID), was)
         return answer
 
-    def _began(self, actor: Actor, execution_id: str, path: str, attempt: int, rollback: bool) -> None:
+    def _began(self, actor: Actor, path: str, *, rollback: bool) -> None:
         others = [other for other in self.actors if other is not actor and not other.ended]
         check_body(self.store, self.head, self.truth, actor, others, path, rollback=rollback)
 
