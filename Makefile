@@ -7,7 +7,7 @@ READY  := $(VENV)/ready
 OVER_THE_BUS := crash_matrix delivered_twice long_waits lost_answers messages_are_lost stable_identities
 SAM    := SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=us-east-1 .venv-sam/bin/sam
 
-.PHONY: setup check check-template format test test-all build test-deploy deploy-local demo bench guarantees lock clean
+.PHONY: setup check check-template format test test-all build test-deploy deploy-local demo bench mutants guarantees lock clean
 
 setup: $(READY)  ## a virtual environment with the locked requirements
 
@@ -58,6 +58,9 @@ test-deploy: $(READY) build .venv-lambda/ready .venv-ministack/ready  ## what is
 
 deploy-local: $(READY) $(if $(filter --stop,$(ARGS)),,build .venv-ministack/ready)  ## the whole stack on this machine; ARGS=--stop ends it
 	$(BIN)/python -m infra.local $(ARGS)
+
+mutants: $(READY)  ## faults put into the code on purpose: some test must notice each
+	$(BIN)/python -m tests.mutants $(ARGS)
 
 demo: $(READY)  ## 200 transfers between two banks while workers are killed, then the audit; ARGS="--transfers 20 --kills 5"
 	$(BIN)/python -m infra.demo $(ARGS)

@@ -12,9 +12,10 @@ from durable.aws.clients import Clients
 from durable.aws.dynamodb.store import DynamoStore
 from durable.aws.dynamodb.table import head_item
 from durable.aws.errors import CONFLICT_ATTEMPTS, ItemTooLarge
+from durable.codec.formats import FORMAT, NewerFormat
 from durable.errors import StoreError
 from durable.protocol.head import Head, Status
-from durable.protocol.updates import Segment, Update, Where
+from durable.protocol.updates import Put, Segment, Update, Where
 from durable.testing.template.stack import Stack
 from tests.aws.wire import answered, calls_of, failure
 
@@ -87,6 +88,27 @@ def test_counters_are_stored_when_they_are_zero_and_what_is_empty_is_not(
 
 
 # --- updates ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("E12")
+def test_a_head_of_a_newer_format_is_neither_read_nor_changed(
+    store: DynamoStore, clients: Clients, stack: Stack
+) -> None:
+    store.create(replace(NEW, format=FORMAT + 1), None)
+    before = item_of(clients, stack)
+    touched = [
+        lambda: store.read("order-1"),
+        lambda: store.update(Update("order-1", Where(), {"nonce": "mine"})),
+        lambda: store.update(Update("order-1", Where(revision=9), {"nonce": "mine"})),
+        lambda: store.together(Update("order-1", Where(), {"nonce": "mine"}), [Put("sent#m-1", b"1", new=True)]),
+        lambda: store.create(NEW, None),
+        lambda: store.create(NEW, FIRST),
+    ]
+    for touch in touched:
+        with pytest.raises(NewerFormat, match="execution 'order-1' is of format 2"):
+            touch()
+    assert item_of(clients, stack) == before
+    assert keys_of(clients, stack) == ["head"]
 
 
 def test_an_update_writes_every_field_and_removes_what_is_emptied(
@@ -168,6 +190,22 @@ def test_a_value_that_expires_says_when_in_seconds(store: DynamoStore, clients: 
         "reply#m-1#1": {"N": "2"},
         "reply#m-2#1": None,
     }
+
+
+@pytest.mark.rule("E4")
+def test_heads_values_and_messages_are_read_as_last_written(store: DynamoStore, clients: Clients) -> None:
+    store.create(NEW, None)
+    store.keep("order-1", "state#1", b"document")
+    with calls_of(clients.dynamodb()) as calls:
+        store.read("order-1")
+        store.kept("order-1", "state#1")
+        store.find("order-1", "state#1")
+        store.waiting("order-1", {"payments": 0}, 10)
+        store.waiting("order-1", None, 10)
+    assert [(name, parameters["ConsistentRead"]) for name, parameters in calls] == [
+        *[("GetItem", True)] * 3,
+        *[("Query", True)] * 2,
+    ]
 
 
 # --- due, purge ------------------------------------------------------------------------------------------------------

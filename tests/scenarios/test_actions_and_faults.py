@@ -134,6 +134,31 @@ def test_a_step_that_had_the_state_as_it_was_before_runs_again(durable: Harness)
     assert durable.faults.bodies.count("add") == 2
 
 
+@workflow(state=Cart)
+def quick(ctx: Context[Cart]) -> list[str]:
+    """Steps that follow each other in one invocation, where its budget allows that."""
+    ctx.step("add", add, "book")
+    ctx.step("look", plain)
+    ctx.step("add", add, "pen")
+    return ctx.step("items", lambda step: step.state.items)
+
+
+@pytest.mark.parametrize("size", [0, LARGE])
+@pytest.mark.parametrize("steps", [1, 99])
+def test_the_next_step_of_the_invocation_sees_what_an_action_has_changed(steps: int, size: int) -> None:
+    quick.actions.setdefault("put_in", put_in)
+    with Harness(workflows=[quick], steps_per_invocation=steps) as durable:
+        execution = durable.start(quick)
+
+        def act() -> None:
+            fast(durable).get(quick, execution.id).action("put_in", "cap", size)
+
+        durable.faults.in_body(1, act, path="look")
+        durable.run()
+
+        assert execution.output == ["book", "cap", "pen"]
+
+
 def fast(durable: Harness) -> Client:
     """A client whose clock is two minutes fast: longer than any lease of the worker's."""
 
@@ -144,4 +169,4 @@ def fast(durable: Harness) -> Client:
         def sleep(self, seconds: float) -> None:
             durable.clock.sleep(seconds)
 
-    return Client(replace(durable.application.ports, clock=Fast()), Registry([shop]))
+    return Client(replace(durable.application.ports, clock=Fast()), Registry([shop, quick]))
