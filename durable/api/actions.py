@@ -1,4 +1,4 @@
-"""Actions: functions of a workflow that are called from outside, with the state (E8)."""
+"""Actions: functions of a workflow that are called from outside, with the state."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Action(Scoped["S"]):
 
     @property
     def state(self) -> S:
-        """The durable document; an action that is not read-only may change it (E8)."""
+        """The durable document; an action that is not read-only may change it."""
         document: S = self._document.value
         return document
 

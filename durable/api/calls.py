@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from durable.api.retry import AT_MOST_ONCE_RETRY, ROLLBACK_RETRY, STEP_RETRY, Retry
 from durable.errors import InvalidCall, Kind
-from durable.usercode.durations import Duration, seconds
+from durable.usercode.durations import Duration, milliseconds, seconds
 from durable.usercode.signatures import checked_type, name_of, result_type
 
 if TYPE_CHECKING:
@@ -99,6 +99,31 @@ def step_call(
         returns=checked_type(returns, f"{here}: returns"),
         context=copy_context(),
     )
+
+
+def wait_call(
+    name: str,
+    check: Callable[..., Any],
+    arguments: Sequence[Any],
+    every: Duration,
+    timeout: Duration | None,
+    *,
+    retry: Retry | None,
+    check_timeout: Duration | None,
+) -> WaitCall:
+    """A checked wait for a condition; raises InvalidCall that names it."""
+    what = f"wait_for '{name}'"
+    pause = milliseconds(every, f"{what}: every", zero=False)
+    limit = None if timeout is None else milliseconds(timeout, f"{what}: timeout")
+    check_retry(retry, what, "retry")
+    if check_timeout is not None:
+        seconds(check_timeout, f"{what}: check_timeout", zero=False)
+
+    def make(path: str) -> StepCall:
+        return step_call(path, "check", check, arguments, retry=retry, timeout=check_timeout)
+
+    make(name)  # what can't be is refused at the call
+    return WaitCall(name, make, arguments, result_type(check), pause, limit, str(timeout))
 
 
 def _unknown(here: str, body: Callable[..., Any], names: list[str]) -> InvalidCall:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Coroutine
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from functools import partial
 from random import Random
-from typing import TYPE_CHECKING, Any, NoReturn, cast, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 from uuid import UUID
 
 from durable.api.calls import (
@@ -15,18 +15,18 @@ from durable.api.calls import (
     Operations,
     StepCall,
     StepOptions,
-    WaitCall,
-    check_retry,
     checked_loop,
     step_call,
+    wait_call,
 )
 from durable.api.generics import Scoped
 from durable.api.log import ExecutionLog
 from durable.api.outcomes import DEFAULT_CATCH, Break, Continue, Failure, Success, as_failure, checked_catch
 from durable.api.queue import ContextQueue
 from durable.api.retry import Retry
-from durable.errors import InvalidCall, Kind, StepFailed, StepOnly
-from durable.usercode.durations import Duration, milliseconds, seconds
+from durable.api.step import OnlyInSteps
+from durable.errors import InvalidCall, Kind, StepFailed
+from durable.usercode.durations import Duration, milliseconds, milliseconds_of, moment_of
 from durable.usercode.own_result import check_own_result, user_frame
 from durable.usercode.signatures import break_type, result_type, state_type
 
@@ -43,30 +43,6 @@ if TYPE_CHECKING:
     D = TypeVar("D", default=None)  # what a loop breaks with; one without Break never returns
     L = TypeVar("L")  # a loop's state
     Ts = TypeVarTuple("Ts")
-
-FURTHEST = datetime(9000, 1, 1, tzinfo=UTC)
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-class OnlyInSteps:
-    """Stands on the Context for what only a running step has (S7): reading and writing it say where it is."""
-
-    __slots__ = ("_name",)
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, context: object, owner: type) -> NoReturn:
-        self._refuse()
-
-    def __set__(self, context: object, value: object) -> NoReturn:
-        self._refuse()
-
-    def _refuse(self) -> NoReturn:
-        raise StepOnly(
-            f"ctx.{self._name} does not exist: {self._name} is only available inside a running step. "
-            f"Use step.{self._name} in a body, and return from the step what the workflow needs."
-        )
 
 
 class Context(Scoped["S"]):
@@ -90,11 +66,9 @@ class Context(Scoped["S"]):
         """The execution's queues: `ctx.queue.next`, `ctx.queue.next_batch`."""
         return ContextQueue(self._scope)
 
-    # --- the same on every replay ----------------------------------------------------------------------------------
-
     def now(self) -> datetime:
         """Return the time of the last recorded operation: the same on every replay."""
-        return _EPOCH + timedelta(milliseconds=self._scope.clock())
+        return moment_of(self._scope.clock())
 
     def uuid(self) -> UUID:
         """Return an id that is the same on every replay."""
@@ -103,8 +77,6 @@ class Context(Scoped["S"]):
     def random(self) -> Random:
         """Return a random number generator that gives the same numbers on every replay."""
         return Random(self._scope.seed("random"))
-
-    # --- steps -----------------------------------------------------------------------------------------------------
 
     # The first overload is the one that type checkers report a wrong call against. pyright takes it for `async def` too;
     # mypy needs the second for those.
@@ -159,15 +131,7 @@ class Context(Scoped["S"]):
         def make(path: str) -> StepCall:
             if rollback is not None and caller is not None:
                 check_own_result(caller, rollback, f"step '{path}'")
-            return step_call(
-                path,
-                name,
-                run,
-                args,
-                rollback=rollback,
-                returns=returns,
-                **options,
-            )
+            return step_call(path, name, run, args, rollback=rollback, returns=returns, **options)
 
         return self._scope.step(name, make, args, returns if returns is not None else result_type(run))
 
@@ -212,19 +176,17 @@ class Context(Scoped["S"]):
         catch: Collection[Kind] = DEFAULT_CATCH,
         **options: Any,
     ) -> Success[Any] | Failure:
-        """As `step`, and a failure of a kind in `catch` is returned instead of raised (F1, F2).
+        """As `step`, and a failure of a kind in `catch` is returned instead of raised.
 
-        `catch` replaces the default list: critical, timeout, exhausted. Nothing is undone by catching (F6).
+        `catch` replaces the default list: critical, timeout, exhausted. Nothing is undone by catching.
         """
         caught = checked_catch(catch)
         try:
             return Success(self.step(name, run, *args, **options))
         except StepFailed as error:
-            if error.kind in caught:
-                return as_failure(error)
-            raise
-
-    # --- blocks and loops ------------------------------------------------------------------------------------------
+            if error.kind not in caught:
+                raise
+            return as_failure(error)
 
     def try_block(
         self,
@@ -233,10 +195,10 @@ class Context(Scoped["S"]):
         *args: *Ts,
         catch: Collection[Kind] = DEFAULT_CATCH,
     ) -> Success[T] | Failure:
-        """Run `block(ctx, *args)` in a scope of its own; a terminal failure of a step inside is returned (F5).
+        """Run `block(ctx, *args)` in a scope of its own; a terminal failure of a step inside is returned.
 
         `catch` replaces the default list: critical, timeout, exhausted. A plain exception of the block's own code is
-        raised: it is a bug. Nothing is undone by catching (F6).
+        raised: it is a bug. Nothing is undone by catching.
         """
         if not callable(block):
             raise InvalidCall(f"block '{name}': the function is not callable: {block!r}. Pass the function itself.")
@@ -270,24 +232,22 @@ class Context(Scoped["S"]):
         prune_every: int = 20,
         keep: int = 0,
     ) -> Any:
-        """Run `body(ctx)`, or `body(ctx, state)`, until it returns Break; its value is returned (L1).
+        """Run `body(ctx)`, or `body(ctx, state)`, until it returns Break; its value is returned.
 
-        Each iteration is a scope of its own (L2). Past ones are forgotten every `prune_every` iterations and at the end,
-        except the last `keep`, so that a loop may run for ever (L3); those whose rollbacks a failure would run are kept
-        until a `rollback_checkpoint` passes them (R15).
+        Each iteration is a scope of its own. Past ones are forgotten every `prune_every` iterations and at the end,
+        except the last `keep`, so that a loop may run for ever; those whose rollbacks a failure would run are kept
+        until a `rollback_checkpoint` passes them.
         """
         checked_loop(name, body, prune_every, keep)
         call = LoopCall(name, state, partial(state_type, body), partial(break_type, body), prune_every, keep)
         return self._scope.loop(call, lambda scope, *given: body(self._inside(scope), *given))
 
     def rollback_checkpoint(self, name: str) -> None:
-        """Draw a boundary: what started before it is settled business, and no later failure rolls it back (R14)."""
+        """Draw a boundary: what started before it is committed: no later failure rolls it back."""
         self._scope.rollback_checkpoint(name)
 
-    # --- changed code (D7) -----------------------------------------------------------------------------------------
-
     def version(self, name: str, latest: int) -> int:
-        """Which version of a changed part this execution takes: `latest`, or 1 if it was under way before the gate."""
+        """Return which version of a changed part this execution takes: `latest`, or 1 if it was under way before the gate."""
         return self._scope.version(name, latest)
 
     def removed(self, name: str, kind: str) -> None:
@@ -297,18 +257,13 @@ class Context(Scoped["S"]):
     def _inside(self, scope: Operations) -> Context[S]:
         return Context(scope, self._log)
 
-    # --- waits -----------------------------------------------------------------------------------------------------
-
     def sleep(self, name: str, duration: Duration) -> None:
-        """Wait durably: seconds or a timedelta, up to years; the deadline is fixed at the first call (Q4)."""
+        """Wait durably: seconds or a timedelta, up to years; the deadline is fixed at the first call."""
         self._scope.sleep(name, milliseconds(duration, f"sleep '{name}': the duration"))
 
     def sleep_until(self, name: str, moment: datetime) -> None:
-        """Wait durably until a moment, which must be aware of its time zone; a past one returns at once (Q4)."""
-        if not isinstance(moment, datetime) or moment.tzinfo is None:
-            raise InvalidCall(f"sleep_until '{name}': the moment is a datetime with a time zone, not {moment!r}")
-        until = round((min(moment, FURTHEST) - _EPOCH).total_seconds() * 1000)
-        self._scope.sleep_until(name, until)
+        """Wait durably until a moment, which must be aware of its time zone; a past one returns at once."""
+        self._scope.sleep_until(name, milliseconds_of(moment, f"sleep_until '{name}'"))
 
     def wait_for(
         self,
@@ -326,22 +281,8 @@ class Context(Scoped["S"]):
         counts from this call, in seconds or as a timedelta; the last look is at its end. `retry` and `check_timeout` are
         those of one look. Raises StepFailed of kind `timeout` when the time is over, and as `step` does when a look fails.
         """
-        what = f"wait_for '{name}'"
-        pause = milliseconds(every, f"{what}: every", zero=False)
-        limit = None if timeout is None else milliseconds(timeout, f"{what}: timeout")
-        check_retry(retry, what, "retry")
-        if check_timeout is not None:
-            seconds(check_timeout, f"{what}: check_timeout", zero=False)
-
-        def make(path: str) -> StepCall:
-            return step_call(path, "check", check, args, retry=retry, timeout=check_timeout)
-
-        make(name)  # what can't be is refused at the call
-        return cast(
-            "T", self._scope.wait_for(WaitCall(name, make, args, result_type(check), pause, limit, str(timeout)))
-        )
-
-    # --- what exists only in a step (S7) ---------------------------------------------------------------------------
+        call = wait_call(name, check, args, every, timeout, retry=retry, check_timeout=check_timeout)
+        return cast("T", self._scope.wait_for(call))
 
     if not TYPE_CHECKING:
         state = OnlyInSteps()

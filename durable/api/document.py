@@ -1,4 +1,4 @@
-"""The execution's durable document: `step.state` (S8)."""
+"""The execution's durable document: `step.state`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logs appear once, not once per replay, and say where they come from (D12)."""
+"""Logs appear once, not once per replay, and say where they come from."""
 
 from __future__ import annotations
 

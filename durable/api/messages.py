@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, overload
 
 import msgspec
@@ -12,13 +12,13 @@ from durable import codec
 from durable.api.generics import Declared, Valued
 from durable.codec import NOTHING, formats
 from durable.errors import InvalidCall, InvalidInput, InvalidName
+from durable.usercode.durations import moment_of
 from durable.usercode.names import size
 from durable.usercode.signatures import checked_type
 
 if TYPE_CHECKING:
     from durable.api.generics import B, R, T_co
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MAX_NAME = 128  # bytes of a queue's name: it is a part of a key
 
 
@@ -126,10 +126,10 @@ class Message(Valued["T_co"]):
     @property
     def sent_at(self) -> datetime:
         """When it was sent."""
-        return _EPOCH + timedelta(milliseconds=self._sent.sent)
+        return moment_of(self._sent.sent)
 
     def complete(self, response: object = None) -> None:
-        """Answer the sender, once; of a message that was received with `completable=True` (Q3)."""
+        """Answer the sender, once; of a message that was received with `completable=True`."""
         if self._complete is None:
             raise InvalidCall(
                 f"message '{self.id}' was received without completable=True: its sender waits for no response"

@@ -1,4 +1,4 @@
-"""What handled operations return: a failure is data (F1)."""
+"""What handled operations return: a failure is data."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class Failure:
 
 
 def as_failure(error: StepFailed) -> Failure:
-    """The failure that a handled StepFailed stands for (F1)."""
+    """The failure that a handled StepFailed stands for."""
     return Failure(error.kind, "step", error.step, error.attempts, error.error)
 
 

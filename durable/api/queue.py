@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ContextQueue:
-    """Durable waits for messages (Q1). `queues`: a name, several, a declared Queue; None waits on all (Q7)."""
+    """Durable waits for messages. `queues`: a name, several, a declared Queue; None waits on all."""
 
     __slots__ = ("_scope",)
 
@@ -60,7 +60,7 @@ class ContextQueue:
         """The next message, taken once; seconds or a timedelta of `timeout`, None: wait for ever.
 
         Raises QueueTimeout when none came in time, InvalidInput when the body does not fit: the message is taken, and
-        the wait does not loop (Q7).
+        the wait does not loop.
         """
         call = _call(name, queues, body, 1, timeout, completable)
         messages = self._scope.receive(call)
@@ -110,7 +110,7 @@ class ContextQueue:
         timeout: Duration | None = None,
         completable: bool = False,
     ) -> Any:
-        """Up to `count` messages as soon as there is one; an empty list when none came in time (Q1).
+        """Up to `count` messages as soon as there is one; an empty list when none came in time.
 
         A message whose body does not fit raises InvalidInput when its `.body` is read; the others are as good as ever.
         """
@@ -121,7 +121,7 @@ class ContextQueue:
     if not TYPE_CHECKING:
 
         def send(self, *_arguments: Any, **_named: Any) -> NoReturn:
-            """Sending is an effect: it belongs into a step (S7)."""
+            """Sending is an effect: it belongs into a step."""
             raise StepOnly(
                 "ctx.queue.send does not exist: sending is only available inside a running step. Use step.queue.send for "
                 "this execution, or step.client for another."

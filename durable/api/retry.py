@@ -1,4 +1,4 @@
-"""Retries: how often an attempt is repeated, after which errors, and how long the execution waits between (S1, S17)."""
+"""Retries: how often an attempt is repeated, after which errors, and how long the execution waits between."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, TypeVar, overload
 
 from msgspec import Struct
 
@@ -64,7 +64,7 @@ class Services(Database, StepQueue, Protocol):
 
 
 class Access(Struct):
-    """What a running body can use, and only while it runs (S7)."""
+    """What a running body can use, and only while it runs."""
 
     document: Document
     vars: dict[str, Any]
@@ -231,3 +231,24 @@ class Undo(Undoing["T_co", "S"], Running["S"]):
 
     def __repr__(self) -> str:
         return f"Undo({self.path!r}, {self.status}, attempt={self.attempt}, execution={self.execution_id!r})"
+
+
+class OnlyInSteps:
+    """Stands on the Context for what only a running step has: reading and writing it say where it is."""
+
+    __slots__ = ("_name",)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, context: object, owner: type) -> NoReturn:
+        self._refuse()
+
+    def __set__(self, context: object, value: object) -> NoReturn:
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise StepOnly(
+            f"ctx.{self._name} does not exist: {self._name} is only available inside a running step. "
+            f"Use step.{self._name} in a body, and return from the step what the workflow needs."
+        )

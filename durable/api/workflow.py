@@ -100,7 +100,7 @@ class Workflow(Typed["I", "O", "S"]):
         self, *, name: str | None = None, read_only: bool = True
     ) -> Callable[[Callable[Concatenate[Action[S], P], R]], ActionFunction[S, P, R]]: ...
     def action(self, run: Any = None, *, name: str | None = None, read_only: bool = True) -> Any:
-        """Make a function `(action, ...)` callable from outside, with the state of an execution (E8).
+        """Make a function `(action, ...)` callable from outside, with the state of an execution.
 
         `name` is the function's own by default. One that changes the state says `read_only=False`: it commits only
         while no step runs and the state is as it was read. Raises InvalidCall for a name that is taken.
@@ -178,10 +178,10 @@ def workflow(
     """Make a function `(ctx)` or `(ctx, input)` a workflow; a default of the input is what a start without input gets.
 
     `name` is the function's own by default: 1 to 64 characters of `[0-9a-zA-Z_.:-]`. `version` tells executions of
-    changed code apart (D7). `state` makes the first state document: a class, or a function without arguments.
-    `timeout` bounds an execution, in seconds or as a timedelta (R13). `on_rollback_failure` halts the chain of
-    rollbacks at one that failed for good, or continues with the others (R10). `drift` checks arguments against the
-    recorded ones (D6). Raises InvalidCall or InvalidName at the decorator.
+    changed code apart. `state` makes the first state document: a class, or a function without arguments.
+    `timeout` bounds an execution, in seconds or as a timedelta. `on_rollback_failure` halts the chain of
+    rollbacks at one that failed for good, or continues with the others. `drift` checks arguments against the
+    recorded ones. Raises InvalidCall or InvalidName at the decorator.
     """
 
     def decorate(function: Callable[..., Any]) -> Workflow[Any, Any, Any]:

@@ -1,17 +1,19 @@
-"""Durations: a `timedelta` or a number of seconds, everywhere."""
+"""Durations, a `timedelta` or a number of seconds everywhere, and moments, in milliseconds since the epoch."""
 
 from __future__ import annotations
 
 import math
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
+from durable.codec.display import shown_value
 from durable.errors import InvalidCall
 
-LONGEST = 1e11  # seconds
 Duration = timedelta | float
 """A `timedelta`, or a number of seconds (not milliseconds)."""
 
-
+LONGEST = 1e11  # seconds
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LATEST = datetime(9000, 1, 1, tzinfo=UTC)  # of the moments that can be given
 FOREVER = 253_402_300_799_000  # milliseconds since the epoch: a moment that never comes
 
 
@@ -48,3 +50,15 @@ def milliseconds(duration: Duration, what: str, *, zero: bool = True) -> int:
     if length > LONGEST:
         raise InvalidCall(f"{what}: {length:.0f} seconds is more than 3,000 years; durations are in seconds")
     return round(length * 1000)
+
+
+def moment_of(milliseconds: int) -> datetime:
+    """Return a moment as people read it."""
+    return EPOCH + timedelta(milliseconds=milliseconds)
+
+
+def milliseconds_of(moment: datetime, what: str) -> int:
+    """Return a moment in milliseconds; raises InvalidCall, which says `what` it was for, for one without a time zone."""
+    if not isinstance(moment, datetime) or moment.tzinfo is None:
+        raise InvalidCall(f"{what}: the moment is a datetime with a time zone, not {shown_value(moment)}")
+    return round((min(moment, LATEST) - EPOCH).total_seconds() * 1000)

@@ -11,8 +11,8 @@ from durable.errors import DurableError, is_failure
 from durable.protocol.head import Head
 from durable.runtime.application import Application
 from durable.runtime.client.client import ID
-from durable.runtime.client.history_view import moment
 from durable.runtime.client.snapshot import Snapshot, current, look
+from durable.usercode.durations import moment_of
 
 T = TypeVar("T")
 View = dict[str, Any]
@@ -30,8 +30,8 @@ def _execution(snapshot: Snapshot) -> View:
         "workflow": head.workflow,
         "version": head.version,
         "status": str(head.status),
-        "created_at": moment(head.created).isoformat(),
-        "ended_at": moment(head.ended).isoformat() if head.ended else None,
+        "created_at": moment_of(head.created).isoformat(),
+        "ended_at": moment_of(head.ended).isoformat() if head.ended else None,
         "output": _readable(lambda: snapshot.output),
         "error": _error(snapshot.error),
         "state": _readable(lambda: snapshot.state),

@@ -22,11 +22,11 @@ from durable.errors import (
 from durable.protocol.head import Head, Status
 from durable.runtime import followups
 from durable.runtime.client import actions, commanding, sending
-from durable.runtime.client.history_view import HistoryEntry, RollbackOutcome, moment
+from durable.runtime.client.history_view import HistoryEntry, RollbackOutcome
 from durable.runtime.client.snapshot import Snapshot, current, look
 from durable.runtime.ports import Nonces, Ports
 from durable.runtime.registry import Registry
-from durable.usercode.durations import Duration, later, seconds
+from durable.usercode.durations import Duration, later, moment_of, seconds
 
 if TYPE_CHECKING:
     from typing import TypeVar
@@ -81,13 +81,13 @@ class Execution(Started["O", "S"]):
     @property
     def created_at(self) -> datetime:
         """When it was started."""
-        return moment(self._head().created)
+        return moment_of(self._head().created)
 
     @property
     def ended_at(self) -> datetime | None:
         """When it reached a terminal status."""
         ended = self._head().ended
-        return moment(ended) if ended else None
+        return moment_of(ended) if ended else None
 
     @property
     def output(self) -> O:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any, Literal, cast
 
 import msgspec
@@ -25,8 +25,8 @@ from durable.engine.history import History
 from durable.engine.recorded import Attempted, EntryStatus
 from durable.errors import ErrorInfo, StoreError
 from durable.protocol.head import ENDING, Head, Status
+from durable.usercode.durations import moment_of
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 REDACTED = "[redacted]"  # what is shown of the output of a sensitive step (S15)
 
 KindWord = Literal[
@@ -75,11 +75,6 @@ class RollbackOutcome:
     """Paths of the steps whose rollbacks did not run, because the chain was halted or terminated; in chain order."""
     failed: Mapping[str, ErrorInfo] = field(default_factory=dict)
     """Every rollback that failed, by the path of its step."""
-
-
-def moment(milliseconds: int) -> datetime:
-    """Return a time as people read it."""
-    return _EPOCH + timedelta(milliseconds=milliseconds)
 
 
 def recorded_value(entry: AnyValued, fetch: Fetch, annotation: Any = Any) -> Any:
@@ -148,8 +143,8 @@ def _operation(entry: Operation, fetch: Fetch, *, passed: bool) -> HistoryEntry:
         attempts=_attempts(entry),
         output=_output(entry, fetch),
         error=error.info() if error is not None else None,
-        started_at=moment(entry.started),
-        ended_at=moment(ended) if ended else None,
+        started_at=moment_of(entry.started),
+        ended_at=moment_of(ended) if ended else None,
     )
 
 
@@ -161,8 +156,8 @@ def _rollback(entry: RollbackEntry) -> HistoryEntry:
         attempts=entry.charged,
         output=None,
         error=entry.error.info() if entry.error is not None else None,
-        started_at=moment(entry.started),
-        ended_at=moment(entry.ended) if entry.ended else None,
+        started_at=moment_of(entry.started),
+        ended_at=moment_of(entry.ended) if entry.ended else None,
     )
 
 
