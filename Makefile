@@ -7,7 +7,7 @@ READY  := $(VENV)/ready
 OVER_THE_BUS := crash_matrix delivered_twice long_waits lost_answers messages_are_lost stable_identities
 SAM    := SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=us-east-1 .venv-sam/bin/sam
 
-.PHONY: setup check check-template format test test-all build test-deploy deploy-local demo bench mutants guarantees lock clean
+.PHONY: setup check check-template format test test-fast test-all build test-deploy deploy-local demo bench mutants guarantees lock clean
 
 setup: $(READY)  ## a virtual environment with the locked requirements
 
@@ -32,8 +32,11 @@ format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-test: $(READY)  ## the whole suite, offline
+test: $(READY)  ## the whole suite, offline: scenarios on the local store in full, and a sample of their cases on moto
 	$(BIN)/pytest -n 2
+
+test-fast: $(READY)  ## everything on the local store alone, after every change: about a minute
+	DURABLE_TEST_STORE=local $(BIN)/pytest -n 2 --ignore=tests/aws --ignore=tests/demo
 
 test-all: $(READY)  ## the suite on every Python that is installed, and the scenarios over EventBridge
 	for python in $(PYTHONS); do \
@@ -51,7 +54,7 @@ build: .venv-sam/ready  ## what a deployment uploads, in .aws-sam/build
 	$(SAM) build
 
 test-deploy: $(READY) build .venv-lambda/ready .venv-ministack/ready  ## what is built, under Lambda's runtime and deployed for real
-	$(BIN)/python -m infra.local.beside_ministack $(BIN)/pytest tests/aws
+	$(BIN)/python -m infra.local.beside_ministack $(BIN)/pytest tests/aws tests/contracts
 	$(BIN)/python -m infra.local.beside_ministack $(BIN)/pytest -n 2 tests/scenarios
 	DURABLE_TEST_TRANSPORT=eventbridge $(BIN)/python -m infra.local.beside_ministack $(BIN)/pytest -n 2 $(OVER_THE_BUS:%=tests/scenarios/test_%.py)
 	$(BIN)/pytest -m deploy -n 2 --dist loadfile tests/deploy

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from unittest.mock import patch
+
 import pytest
 
 from tests.emulators import ENDPOINT
@@ -13,6 +16,19 @@ def store(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> st
     """Behind every harness of the test is this store: the test runs once for each."""
     monkeypatch.setenv(VARIABLE, request.param)
     return str(request.param)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def emulator() -> Iterator[None]:
+    """With DURABLE_TEST_ENDPOINT, every harness's AWS is the MiniStack there."""
+    if not ENDPOINT:
+        yield
+        return
+    from durable.testing import Harness
+    from tests.ministack import MiniStack
+
+    with patch.object(Harness, "emulator", MiniStack(ENDPOINT)):
+        yield
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -23,7 +23,7 @@ CHOSEN = os.environ.get(VARIABLE, "")
 STORES = (CHOSEN,) if CHOSEN else ("moto",) if ENDPOINT else ("local", "moto")
 EVERYTHING = "DURABLE_TEST_EVERYTHING" in os.environ
 SEED = os.environ.get("DURABLE_TEST_SEED", "")
-CASES = 6  # of one test function, on an emulated AWS
+CASES = 2  # of one test function, on an emulated AWS
 
 
 def sampled(cases: Iterable[T], most: int = 2) -> list[T]:

@@ -192,9 +192,29 @@ class SqliteStore:
             gone = [(pk, key) for (key,) in found if 0 < keys.birth(key) <= head.birth]
             if standing is not None and standing.birth == head.birth:
                 gone += [(pk, key) for (key,) in found if keys.is_message(key)]
-                if (standing.status, standing.purging) == (head.status, head.purging):
-                    connection.execute("DELETE FROM head WHERE pk = ?", (pk,))
             connection.executemany("DELETE FROM item WHERE pk = ? AND sk = ?", gone)
+            _purge_head(connection, head)
+
+    def purge_head(self, head: Head) -> None:
+        """Delete a head, if it is still as given."""
+        with self._database as connection:
+            _purge_head(connection, head)
+
+    def take(self, execution_id: str, sent: Sent) -> None:
+        """Delete a message that waits, if it is this one."""
+        value = msgspec.json.encode(sent)
+        with self._database as connection:
+            connection.execute(
+                "DELETE FROM item WHERE pk = ? AND sk = ? AND value = ?",
+                (execution_id, keys.message(sent.queue, sent.number), value),
+            )
+
+
+def _purge_head(connection: sqlite3.Connection, head: Head) -> None:
+    standing = _read(connection, head.execution_id)
+    as_given = (head.birth, head.status, head.purging)
+    if standing is not None and (standing.birth, standing.status, standing.purging) == as_given:
+        connection.execute("DELETE FROM head WHERE pk = ?", (head.execution_id,))
 
 
 def _read(connection: sqlite3.Connection, execution_id: str) -> Head | None:

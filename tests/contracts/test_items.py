@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
+from durable.api.messages import Sent
 from durable.errors import StoreError
 from durable.protocol import keys
 from durable.protocol.head import Head, Status, shard
@@ -124,10 +126,16 @@ def test_purging_keeps_a_head_that_is_no_longer_as_given(table: Store, other: di
 @pytest.mark.rule("E9")
 def test_purging_spares_a_later_execution_of_the_same_id(table: Store, durable: Harness) -> None:
     head = ended_with_items(table, 1)
-    later = keys.state(BIRTH + 1, 1)
-    table.keep("order-1", later, b"of another life")
     table.purge(head)
-    assert durable.stored.items("order-1").keys() == {later}
+    following = replace(NEW, created=BIRTH + 1)
+    table.create(following, None)
+    sent = Sent(id="m-1", queue="letters", number=1)
+    kept = {keys.state(BIRTH + 1, 1): b"of another life", keys.message("letters", 1): msgspec.json.encode(sent)}
+    for key, value in kept.items():
+        table.keep("order-1", key, value)
+    table.purge(head)  # late, by a process that was slow
+    assert durable.stored.items("order-1").keys() == {"head", *kept}
+    assert table.read("order-1") == following
 
 
 def test_purging_twice_is_fine(table: Store) -> None:

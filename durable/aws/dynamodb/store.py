@@ -187,8 +187,11 @@ class DynamoStore:
             found = list(every)
             self._requests.delete_all([key for key in found if 0 < keys.birth(key["sk"]["S"]) <= head.birth])
             if any(keys.is_message(key["sk"]["S"]) for key in found):
-                for item in self._requests.query(key_begins(execution_id, keys.messages()), ConsistentRead=True):
-                    self._delete(execution_id, item["sk"]["S"], has_value(item["value"]["B"]))
+                messages = list(self._requests.query(key_begins(execution_id, keys.messages()), ConsistentRead=True))
+                standing = self._requests.get(execution_id, HEAD)  # after them: then they are of this life, or of none
+                if standing is not None and head_of(standing).birth == head.birth:
+                    for item in messages:
+                        self._delete(execution_id, item["sk"]["S"], has_value(item["value"]["B"]))
             same = both(was_born(head.birth), in_status(frozenset({head.status})), is_purged_until(head.purging))
             self._delete(execution_id, HEAD, same)
 

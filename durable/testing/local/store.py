@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from durable.api.messages import Sent
 from durable.local.store import SqliteStore
+from durable.protocol import keys
 from durable.protocol.head import Head
 from durable.protocol.updates import Blocked, Put, Refused, Segment, Update
 from durable.testing.local.attempts import Attempts, PortCall
@@ -122,9 +123,20 @@ class RecordedStore:
         )
 
     def purge(self, head: Head) -> None:
-        """Delete every item of an execution, and its head if it is still as given."""
-        doing = f"purge execution '{head.execution_id}'"
-        self._on("DeleteItem", head.execution_id, "head", doing, lambda: self.store.purge(head))
+        """Delete every item of an execution, the head last and only if it is still as given.
+
+        In as many calls as DynamoDB needs, so that a process can die between any two of them.
+        """
+        execution_id, doing = head.execution_id, f"purge execution '{head.execution_id}'"
+        found = self._call("Query", doing, lambda: list(self.store.sizes(execution_id)))
+        self.drop(execution_id, [key for key in found if 0 < keys.birth(key) <= head.birth])
+        if any(map(keys.is_message, found)):
+            messages = self._call("Query", doing, lambda: self.store.waiting(execution_id, None, 0))
+            standing = self._on("GetItem", execution_id, keys.HEAD, doing, lambda: self.store.read(execution_id))
+            for sent in messages if standing is not None and standing.birth == head.birth else ():
+                take = partial(self.store.take, execution_id, sent)
+                self._on("DeleteItem", execution_id, keys.message(sent.queue, sent.number), doing, take)
+        self._on("DeleteItem", execution_id, keys.HEAD, doing, lambda: self.store.purge_head(head))
 
     def _on(
         self,
