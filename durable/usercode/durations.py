@@ -32,7 +32,10 @@ def seconds(duration: Duration, what: str, *, zero: bool = True) -> float:
     if isinstance(duration, timedelta):
         value = duration.total_seconds()
     elif isinstance(duration, (int, float)) and not isinstance(duration, bool):
-        value = float(duration)
+        try:
+            value = float(duration)
+        except OverflowError:  # an int that is larger than any float
+            value = math.inf
     else:
         raise InvalidCall(f"{what} is a timedelta or a number of seconds, not {type(duration).__name__}: {duration!r}")
     if math.isnan(value) or math.isinf(value):

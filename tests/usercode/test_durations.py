@@ -25,6 +25,7 @@ def test_a_duration_in_seconds(duration: Any, expected: float) -> None:
         (-1, "the timeout is negative: -1"),
         (timedelta(seconds=-1), "the timeout is negative"),
         (float("nan"), "the timeout is nan"),
+        pytest.param(10**400, "the timeout is inf", id="larger than a float"),
         (float("inf"), "the timeout is inf"),
         ("5", "the timeout is a timedelta or a number of seconds, not str: '5'"),
         (None, "the timeout is a timedelta or a number of seconds, not NoneType"),
