@@ -76,7 +76,7 @@ def test_what_can_be_told_of_such_an_error_is_told() -> None:
     }
 
 
-def test_a_value_that_can_not_be_looked_at_fails_its_step_for_good_and_what_was_done_is_rolled_back() -> None:
+def test_a_value_that_can_not_be_looked_at_fails_its_step_for_good_and_is_rolled_back() -> None:
     seen: dict[str, list[Any]] = {name: [] for name in hostile.VALUES}
     undone: list[str] = []
 

@@ -238,7 +238,7 @@ def test_a_condition_of_the_body_s_own_that_does_not_hold_fails_the_attempt() ->
     ],
     ids=["empty", "malformed", "no table", "too large", "twice"],
 )
-def test_a_write_that_no_table_takes_fails_the_step_for_good_and_is_no_fault_of_the_infrastructure(
+def test_a_write_that_no_table_takes_fails_the_step_for_good_and_is_no_fault_of_ours(
     writes: list[Mapping[str, Any]], why: str
 ) -> None:
     @workflow
