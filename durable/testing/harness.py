@@ -105,7 +105,7 @@ class Harness(Client):
             raise AttributeError(f"a Harness has no attribute {name!r}")
         if deployment.lifetime.phase is Phase.NEW:
             raise NotEntered
-        if name in ("_ports", "_registry", "_stable") and deployment.found.wiring is None:
+        if name in ("_ports", "_registry", "_ids") and deployment.found.wiring is None:
             raise NoWiring(deployment.found)
         raise AttributeError(f"a Harness has no attribute {name!r}")
 
