@@ -68,7 +68,7 @@ def step_call(
 ) -> StepCall:
     """A checked call; raises InvalidCall that names the step."""
     here = f"step '{path}'"
-    if unknown := sorted(options.keys() - StepOptions.__annotations__.keys()):
+    if options and (unknown := sorted(options.keys() - StepOptions.__annotations__.keys())):
         raise _unknown(here, body, unknown)
     retry, rollback_retry = options.get("retry"), options.get("rollback_retry")
     timeout, rollback_timeout = options.get("timeout"), options.get("rollback_timeout")

@@ -146,7 +146,8 @@ class Faults:
         self.bodies.append(path)
         for listener in tuple(self.on_body):
             listener(path)
-        self._happen("body", path)
+        if self._plans:
+            self._happen("body", path)
 
     def _happen(self, moment: str, name: str) -> None:
         invocation = self._invocations.current()

@@ -12,8 +12,9 @@ from infra.bench import workloads
 from infra.bench.report import Figure
 
 STEPS = 10  # of an execution
-RUNS = 5  # of each store; the best of each counts, for noise only adds
-EXECUTIONS: dict[Literal["local", "moto"], int] = {"local": 40, "moto": 2}
+EXECUTIONS = 20  # of a run
+RUNS = 3  # of each store; the best of each counts, for noise only adds
+STORES: tuple[Literal["local", "moto"], ...] = ("local", "moto")
 MODES = {"one step an invocation": 1, "20 steps an invocation": 20}
 BAR = 40
 
@@ -22,21 +23,21 @@ def figures() -> Iterator[Figure]:
     """The ratio in each mode; processor time, for the machine may be shared."""
     logging.disable(logging.WARNING)
     for mode, steps in MODES.items():
-        rates = dict.fromkeys(EXECUTIONS, 0.0)
+        rates = dict.fromkeys(STORES, 0.0)
         for _ in range(RUNS):
-            for store, executions in EXECUTIONS.items():
-                rates[store] = max(rates[store], _rate(store, executions, steps))
+            for store in STORES:
+                rates[store] = max(rates[store], _rate(store, steps))
         for name, rate in rates.items():
             yield Figure(f"{mode}, {name}: steps a second", rate)
         yield Figure(f"{mode}: local / moto", rates["local"] / rates["moto"], "x", BAR, at_least=True)
 
 
-def _rate(store: Literal["local", "moto"], executions: int, steps: int) -> float:
+def _rate(store: Literal["local", "moto"], steps: int) -> float:
     with Harness(workflows=[workloads.steps], steps_per_invocation=steps, store=store) as durable:
         _run(durable, 1)  # what is imported and resolved once
         started = time.process_time()
-        _run(durable, executions)
-        return executions * STEPS / (time.process_time() - started)
+        _run(durable, EXECUTIONS)
+        return EXECUTIONS * STEPS / (time.process_time() - started)
 
 
 def _run(durable: Harness, executions: int) -> None:

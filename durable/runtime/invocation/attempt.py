@@ -16,7 +16,7 @@ from durable.api.step import Access
 from durable.errors import CodecError, DurableError, ErrorInfo, Kind
 from durable.protocol.updates import Put
 from durable.runtime.invocation.services import Reach
-from durable.runtime.invocation.threads import Body, Raised, Returned, TimedOut
+from durable.runtime.invocation.threads import Body, BodyThreads, Raised, Returned, TimedOut
 from durable.runtime.ports import Values
 from durable.runtime.storage.lease import WriteRefused
 from durable.usercode.arguments import bound, copied
@@ -86,6 +86,7 @@ class Attempt(Struct, frozen=True):
     cut: bool  # the limit is the invocation's, and shorter than elsewhere
     values: Values
     context: Context  # the context variables of the code that called the step
+    threads: BodyThreads
 
     def run(
         self,
@@ -103,7 +104,9 @@ class Attempt(Struct, frozen=True):
         try:
             subject = make(access)
             check_call(self.function, self.subject, self.arguments, self.what)
-            outcome = Body(bound(self.function), subject, copied(self.arguments), self.context).run(self.limit)
+            outcome = Body(bound(self.function), subject, copied(self.arguments), self.context).run(
+                self.threads, self.limit
+            )
         except DurableError as refusal:
             outcome = Raised(refusal)
         except StateUnreadable as why:

@@ -19,6 +19,7 @@ from durable.runtime.invocation.budget import LEASE_MARGIN, Budget, Remaining, S
 from durable.runtime.invocation.forward import Forward
 from durable.runtime.invocation.invocation import Claimed, Invocation
 from durable.runtime.invocation.rollback import Rollback
+from durable.runtime.invocation.threads import BodyThreads
 from durable.runtime.ports import Ports
 from durable.runtime.registry import Registry
 from durable.runtime.storage.cache import SegmentCache, VarsCache
@@ -40,6 +41,7 @@ class Executor:
         self._ports = ports
         self._segments = SegmentCache()
         self._vars = VarsCache()
+        self._threads = BodyThreads()
         self._fullest = 0.0  # seconds: the most that an invocation of this process had
 
     def advance(self, delivery: Delivery, remaining: Callable[[], float]) -> Verdict:
@@ -124,6 +126,7 @@ class Executor:
             ports=self._ports,
             registry=self._registry,
             variables=self._vars.of(head.life),
+            threads=self._threads,
             drift=workflow.drift or self._settings.drift,
         )
         if phase != head.phase or head.status in AT_REST:

@@ -19,6 +19,7 @@ from durable.protocol.head import Head, Status
 from durable.runtime.events import Incident, IncidentKind, StepEnded
 from durable.runtime.invocation import records
 from durable.runtime.invocation.budget import Budget
+from durable.runtime.invocation.threads import BodyThreads
 from durable.runtime.ports import Ports
 from durable.runtime.registry import Registry
 from durable.runtime.storage.lease import Lease
@@ -37,6 +38,7 @@ class Claimed(Struct, frozen=True):
     ports: Ports
     registry: Registry
     variables: dict[str, Any]  # `step.vars`
+    threads: BodyThreads
     drift: Drift
 
 
@@ -50,6 +52,7 @@ class Invocation:
         self.ports = claimed.ports
         self.registry = claimed.registry
         self.variables = claimed.variables
+        self.threads = claimed.threads
         self.rollback = rollback
         # An earlier claim of this direction ended without a checkpoint: its process died.
         self.crashed = (self.head.undoing if rollback else self.head.claims) > 1

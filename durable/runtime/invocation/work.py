@@ -170,6 +170,7 @@ class Work:
             cut=budget.cuts(task.timeout) and not task.at_most_once,
             values=invocation.ports.values,
             context=task.call.context,
+            threads=invocation.threads,
         )
 
     def _ran(self, task: Task, attempt: Attempt, entry: E) -> Result:

@@ -8,6 +8,8 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
+from durable.testing.sources.stream import Record
+
 _MOST_AT_ONCE = 1000  # records that one GetRecords gives
 
 
@@ -27,15 +29,15 @@ class StreamFeed:
     has_grown: Callable[[], bool] = _always  # whether anything may have come since this was last asked
     _iterators: list[str] | None = field(default=None, init=False)
 
-    def __call__(self) -> list[Mapping[str, Any]]:
-        """The records that have come since the last time."""
+    def __call__(self, wanted: Callable[[Record], bool]) -> list[Record]:
+        """Of the records that have come since the last time, those that are wanted."""
         if not self.has_grown():
             return []
         with self.unrecorded():
-            return self._read()
+            return [record for record in self._read() if _changes(record) and wanted(record)]
 
-    def _read(self) -> list[Mapping[str, Any]]:
-        found: list[Mapping[str, Any]] = []
+    def _read(self) -> list[Record]:
+        found: list[Record] = []
         following = []
         for iterator in self._open() if self._iterators is None else self._iterators:
             position: str | None = iterator
@@ -71,6 +73,12 @@ class StreamFeed:
             "dynamodb": _plain(change),
             "eventSourceARN": self.stream,
         }
+
+
+def _changes(record: Record) -> bool:
+    """A write that changes nothing leaves no record on AWS."""
+    change = record["dynamodb"]
+    return bool(change.get("OldImage") != change.get("NewImage"))
 
 
 def _plain(value: Any) -> Any:

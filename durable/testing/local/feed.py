@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from msgspec import structs
-
 from durable.local.stream import Change, Changes
 from durable.protocol.head import Head
+from durable.protocol.keys import HEAD
 from durable.runtime.ports import Clock
+from durable.testing.sources.stream import Record
 from durable.testing.template.stack import REGION
 
 _ATTRIBUTES = Head.__struct_fields__[1:]  # the first is the execution's id, which is the key
@@ -26,18 +26,17 @@ class LocalFeed:
     clock: Clock
     _seen: int = 0
 
-    def __call__(self) -> list[Mapping[str, Any]]:
-        """The records that have come since the last time."""
+    def __call__(self, wanted: Callable[[Record], bool]) -> list[Record]:
+        """Of the records that have come since the last time, those that are wanted."""
         found = self.changes.after(self._seen)
         if found:
             self._seen = found[-1].number
-        return [self._record(change) for change in found]
+        return [_whole(record) for record in map(self._record, found) if wanted(record)]
 
-    def _record(self, change: Change) -> Mapping[str, Any]:
-        images: dict[str, Any] = {"NewImage": image(change.after)}
+    def _record(self, change: Change) -> Record:
+        images: dict[str, Any] = {"NewImage": Image(change.after)}
         if change.before is not None:
-            images["OldImage"] = image(change.before)
-        keys = {name: images["NewImage"][name] for name in ("pk", "sk")}
+            images["OldImage"] = Image(change.before)
         return {
             "eventID": f"{change.number:032x}",
             "eventName": "INSERT" if change.before is None else "MODIFY",
@@ -46,7 +45,7 @@ class LocalFeed:
             "awsRegion": REGION,
             "dynamodb": {
                 "ApproximateCreationDateTime": self.clock.now() / 1000,
-                "Keys": keys,
+                "Keys": {"pk": {"S": change.after.execution_id}, "sk": {"S": HEAD}},
                 **images,
                 "SequenceNumber": f"{change.number:021}",
                 "SizeBytes": 0,
@@ -56,12 +55,34 @@ class LocalFeed:
         }
 
 
-def image(head: Head) -> dict[str, Any]:
-    """The item of a head, as a stream's record has it: what is empty is not there."""
-    item: dict[str, Any] = {"pk": {"S": head.execution_id}, "sk": {"S": "head"}}
-    for name, value in zip(_ATTRIBUTES, structs.astuple(head)[1:], strict=True):
-        if type(value) is int:
-            item[name] = {"N": str(value)}
-        elif value:
-            item[name] = {"B": base64.b64encode(value).decode()} if type(value) is bytes else {"S": str(value)}
-    return item
+class Image(Mapping[str, Any]):
+    """The item of a head, as a stream's record has it. Filters look at few of its attributes: each is made when asked for."""
+
+    __slots__ = ("_head",)
+
+    def __init__(self, head: Head) -> None:
+        self._head = head
+
+    def __getitem__(self, name: str) -> Mapping[str, str]:
+        if name == "pk":
+            return {"S": self._head.execution_id}
+        if name == "sk":
+            return {"S": HEAD}
+        value = getattr(self._head, name, None) if name in _ATTRIBUTES else None
+        if isinstance(value, int):
+            return {"N": str(value)}
+        if not value:  # what is empty is not there
+            raise KeyError(name)
+        return {"B": base64.b64encode(value).decode()} if isinstance(value, bytes) else {"S": str(value)}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(["pk", "sk", *(name for name in _ATTRIBUTES if name in self)])
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
+def _whole(record: Record) -> Record:
+    """The record with whole images."""
+    change = {name: dict(part) if isinstance(part, Image) else part for name, part in record["dynamodb"].items()}
+    return {**record, "dynamodb": change}

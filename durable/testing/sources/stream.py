@@ -16,15 +16,18 @@ from durable.testing.template.definitions import StreamSource
 _BACKOFF = 1000  # milliseconds before a batch is tried again
 
 
-Feed = Callable[[], Sequence[Mapping[str, Any]]]
-"""Reads a stream on: the records that have come since the last time, as Lambda has them."""
+Record = Mapping[str, Any]
+"""A record of a stream, as Lambda has it."""
+
+Feed = Callable[[Callable[[Record], bool]], Sequence[Record]]
+"""Reads a stream on: of the records that have come since the last time, those that are wanted."""
 
 
 @dataclass(slots=True)
 class _Work:
     """Records that are delivered together, and the retries they have had."""
 
-    records: Sequence[Mapping[str, Any]]
+    records: Sequence[Record]
     retries: int = 0
     not_before: int = 0
 
@@ -37,7 +40,7 @@ class StreamReader:
     feed: Feed
     clock: Clock
     invoke: Invoke
-    discarded: list[Mapping[str, Any]] = field(default_factory=list)  # what was given up after its retries
+    discarded: list[Record] = field(default_factory=list)  # what was given up after its retries
     _work: deque[_Work] = field(default_factory=deque)
 
     def deliver(self) -> Invocation | None:
@@ -76,12 +79,9 @@ class StreamReader:
             self._work.appendleft(_Work(work.records, work.retries + 1, self.clock.now() + _BACKOFF))
 
     def _read(self) -> None:
-        wanted = [record for record in self.feed() if self._wanted(record)]
+        wanted = self.feed(self._wanted)
         size = self.source.batch_size
         self._work.extend(_Work(wanted[start : start + size]) for start in range(0, len(wanted), size))
 
-    def _wanted(self, record: Mapping[str, Any]) -> bool:
-        change = record["dynamodb"]
-        if change.get("OldImage") == change.get("NewImage"):  # a write that changes nothing leaves no record on AWS
-            return False
+    def _wanted(self, record: Record) -> bool:
         return not self.source.filters or any(matches(pattern, record) for pattern in self.source.filters)
