@@ -38,7 +38,9 @@ def copied(arguments: Sequence[Any]) -> tuple[Any, ...]:
     What is one object in the call is one in each copy. An iterator is read to its end, and each copy gives all its items;
     raises InvalidCall for one without end, and what the iterator raises.
     """
-    if all(type(each) is str or type(each) is int for each in arguments):  # most are; and no class is asked for its hash
+    if all(
+        type(each) is str or type(each) is int for each in arguments
+    ):  # most are; and no class is asked for its hash
         return tuple(arguments)
     copy = _Copy()
     return tuple(copy.iterator(each) if _is_iterator(type(each)) else copy.of(each) for each in arguments)
