@@ -189,7 +189,7 @@ class SqliteStore:
         with self._database as connection:
             found = connection.execute("SELECT sk FROM item WHERE pk = ?", (pk,)).fetchall()
             standing = _read(connection, pk)
-            gone = [(pk, key) for (key,) in found if 0 < keys.birth(key) <= head.birth]
+            gone = [(pk, key) for (key,) in found if keys.goes_with(key, head.birth)]
             if standing is not None and standing.birth == head.birth:
                 gone += [(pk, key) for (key,) in found if keys.is_message(key)]
             connection.executemany("DELETE FROM item WHERE pk = ? AND sk = ?", gone)

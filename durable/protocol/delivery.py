@@ -7,11 +7,8 @@ Read from the top; the first row that fits decides. "Mine": the head's claim mes
     | absent (purged), or terminal                | any               | DELETE                                           |
     | of another birth, or a lower revision       | of another life   | DELETE                                           |
     |                                             | older, not mine   | DELETE                                           |
-    | lease held                                  | older, mine       | HOLD until the lease ends                        |
-    | at rest (paused, diverged)                  | older, mine       | DELETE                                           |
-    | lease held                                  | current           | HOLD until the lease ends                        |
-    | at rest (paused, diverged)                  | current           | DELETE: resuming makes a new revision            |
-    | claimed and not given back since            | older, mine       | CLAIM the current revision                       |
+    | lease held                                  | any other         | HOLD until the lease ends                        |
+    | at rest (paused, diverged)                  | any other         | DELETE: resuming makes a new revision            |
     |                                             | older, mine       | RESEND the current revision, then delete         |
     | parked without a wake time, nothing new     | current           | DELETE: a message makes a new continuation       |
     | parked, not due                             | current           | HOLD until the wake time                         |
@@ -20,9 +17,9 @@ Read from the top; the first row that fits decides. "Mine": the head's claim mes
 A message is deleted only for a reason that can never cease to hold (E6). The receive count decides nothing: it counts
 throttling and broken deploys too.
 
-A message whose own claim moved the execution on, and has not given it back, is not replaced by another: its invocation
-may be late, and still work. It would move the execution on once more, and nothing would be left if it then could not send.
-So the message claims again, and the new fence refuses what is late.
+Where the execution was claimed and not given back, the invocation that claimed it has died, or it is late: by its own clock
+it may still work. Before its message is deleted, the fence is raised. Else it could move the execution on, and die before
+it sends: nothing would be left.
 """
 
 from __future__ import annotations
@@ -53,11 +50,12 @@ class Action(Enum):
 
 
 class Ruling(Struct, frozen=True):
-    """A row of the table: the action, until when to hold, and the reason, for the log."""
+    """A row of the table: the action, the reason, for the log, and until when to hold."""
 
     action: Action
     reason: str
     until: int = 0
+    fence: bool = False  # raise the fence first: whoever is late writes nothing more
 
 
 def rule(head: Head | None, delivery: Delivery, now: int) -> Ruling:
@@ -72,10 +70,11 @@ def rule(head: Head | None, delivery: Delivery, now: int) -> Ruling:
         return Ruling(Action.DELETE, "the execution has moved on")
     if head.held(now):
         return Ruling(Action.HOLD, "another invocation holds the execution", head.lease)
+    late = head.claims > 0 or head.undoing > 0  # a holder of either phase may move it on
     if head.status in AT_REST:
-        return Ruling(Action.DELETE, f"the execution is {head.status}")
-    if older and not head.unaccounted:
-        return Ruling(Action.RESEND, "the invocation that moved it on may have died before it sent the continuation")
+        return Ruling(Action.DELETE, f"the execution is {head.status}", fence=late)
+    if older:
+        return Ruling(Action.RESEND, "the invocation that moved it on may have died before it sent", fence=late)
     if head.parked(now):
         if head.wake >= FOREVER:
             return Ruling(Action.DELETE, "the execution waits for a message")

@@ -84,3 +84,8 @@ def birth(key: str) -> int:
     """Return the birth that a key carries; 0: it carries none."""
     _, _, found = key.rpartition("#")
     return 0 if is_message(key) or not found.isdecimal() else int(found)
+
+
+def goes_with(key: str, life: int) -> bool:
+    """Whether an item is of the execution of this birth, or of an earlier one of the same id: its purge deletes it."""
+    return 0 < birth(key) <= life

@@ -132,6 +132,12 @@ def give_back(head: Head, nonce: str, now: int) -> Update:
     return Update(head.execution_id, where, write)
 
 
+def fence_off(head: Head, now: int) -> Update:
+    """Rule 3: let whoever has claimed the execution, and is late, write nothing more. The revision stays."""
+    where = Where(birth=open_head(head).birth, status=frozenset({head.status}), revision=head.revision, free_at=now)
+    return Update(head.execution_id, where, {}, {"fence": 1})
+
+
 def ended(head: Head, now: int) -> Changes:
     """Return what every write sets that ends an execution."""
     return {

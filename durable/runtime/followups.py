@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 
 from durable.errors import DurableError, StoreError
+from durable.protocol import writes
 from durable.protocol.continuation import continuation_of
+from durable.protocol.delivery import Action, Ruling
 from durable.protocol.head import AT_REST, Head, Status
 from durable.protocol.wakes import next_wake
-from durable.runtime.ports import Queue
+from durable.runtime.ports import Queue, Store
 from durable.usercode.durations import FOREVER
 
 logger = logging.getLogger("durable.runtime")
@@ -32,6 +34,15 @@ def send_for(queue: Queue, head: Head, now: int) -> None:
             f"execution '{head.execution_id}' is {head.status} and still leased at the end of an invocation"
         )
     send_again(queue, head, now)
+
+
+def obeyed(store: Store, queue: Queue, head: Head, ruling: Ruling, now: int, *, not_before: int = 0) -> bool:
+    """Do what a message asks for before it is deleted; False when the execution has changed meanwhile. Raises StoreError."""
+    if ruling.fence and not isinstance(store.update(writes.fence_off(head, now)), Head):
+        return False
+    if ruling.action is Action.RESEND:
+        send_again(queue, head, now, not_before=not_before)
+    return True
 
 
 def send_again(queue: Queue, head: Head, now: int, *, not_before: int = 0) -> None:

@@ -7,7 +7,8 @@ visits every state that a small workflow can reach while faults strike at every 
 A state is the head item, the messages on their way, the processes between two of their actions, the faults that may
 still strike, and the truth (what really ran), which only the properties see. A message on its way may be delivered at
 any moment, early or late, so delays, holds and visibility need no clock. A process is one invocation or one client; it
-can die between any two of its actions. A lease ends only after its process is dead: that is what its length is for.
+can die between any two of its actions. A lease ends only after its process is dead, which is what its length is for;
+but a scenario may allow some processes to be late: they work on by a clock of their own.
 
   the rules     delivery.py (1 to 3: the table, the claim), replay.py (6, 10: what the history asks for next),
                 checkpoint.py (4, 5, 8: the commit, and verbs that came in), rollback.py (8, 9), verbs.py (7),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tests.model.checkpoint import deletes, sends
-from tests.model.delivery import claim, verdict
+from tests.model.delivery import claim, fenced, verdict
 from tests.model.recovery import dead_letter
 from tests.model.scenario import Mutant, Scenario
-from tests.model.state import Message, Process, State, with_message, with_process
+from tests.model.state import AT_REST, Message, Process, State, with_message, with_process
 from tests.model.transition import Transition, fresh_nonce, named, spend
 
 
@@ -33,9 +33,11 @@ def at_worker(state: State, message: Message, scenario: Scenario) -> Iterator[Tr
     head, worker, which = state.head, Process("worker", "", message.id), named(state, message)
     decision = verdict(head, message, scenario.broken)
     if decision == "delete":
-        yield Transition(f"a worker is about to delete {which}", with_process(state, None, deletes(worker)))
+        rests = state._replace(head=fenced(head, scenario.broken)) if head.status in AT_REST else state
+        yield Transition(f"a worker is about to delete {which}", with_process(rests, None, deletes(worker)))
     if decision == "resend":
-        yield Transition(f"a worker resends for {which}", with_process(state, None, sends(worker, head.revision)))
+        resent = state._replace(head=fenced(head, scenario.broken))
+        yield Transition(f"a worker resends for {which}", with_process(resent, None, sends(worker, head.revision)))
     if decision == "hold" and scenario.broken is Mutant.HELD_AND_SENT:
         yield Transition(f"a worker holds {which} and sends another", with_message(state, head.revision))
     if decision == "claim" and not state.faults.deploying:

@@ -17,6 +17,11 @@ def claimable(head: Head) -> bool:
     return head.status in FORWARD | BACKWARD and head.lease == "free" and not parked(head)
 
 
+def unaccounted(head: Head) -> int:
+    """Claims in this direction that were not given back by a checkpoint."""
+    return head.undoing if head.status in BACKWARD else head.claims
+
+
 def verdict(head: Head, message: Message, broken: Mutant | None) -> str:
     """Rule 3: the delivery table, in its order. A message is deleted only for a reason that can never cease to hold.
 
@@ -24,7 +29,8 @@ def verdict(head: Head, message: Message, broken: Mutant | None) -> str:
     |---------------------------------|------------------------------------------------|
     | terminal                        | delete                                         |
     | newer, claimed from another     | delete                                         |
-    | newer, claimed from this one    | lease held: hold; at rest: delete; else resend |
+    | newer, claimed from this one    | lease held: hold; at rest: delete              |
+    | ... else                        | resend, with a new fence if it was not given back |
     | of its revision, lease held     | hold                                           |
     | of its revision, at rest        | delete (resume raises the revision)            |
     | of its revision, parked         | hold, or delete where no time ends the wait    |
@@ -45,6 +51,17 @@ def verdict(head: Head, message: Message, broken: Mutant | None) -> str:
     if parked(head):
         return "delete" if head.wake == "forever" or broken is Mutant.EARLY_DELETED else "hold"
     return "claim"
+
+
+def fenced(head: Head, broken: Mutant | None) -> Head:
+    """Before a message is replaced: a holder that has not given the execution back may be late, and writes nothing more.
+
+    Else it would move the execution on once more, and could die before it sends, with its own message deleted. The revision
+    stays: two copies of the message may do this, and each sends what the other's deletion must not take away.
+    """
+    if not (head.claims or head.undoing) or broken is Mutant.LATE_HOLDER_NOT_FENCED:
+        return head
+    return head._replace(fence=head.fence + 1)
 
 
 def claim(head: Head, message: Message, scenario: Scenario) -> tuple[Head, Process]:

@@ -29,6 +29,10 @@ def time(state: State, scenario: Scenario) -> Iterator[Transition]:
 
 def faults(state: State) -> Iterator[Transition]:
     """One message too many, one too few, one in the dead-letter queue."""
+    if state.faults.late and state.head.lease == "held":
+        ends = spend(state, "late")
+        over = ends._replace(head=state.head._replace(lease="free"))
+        yield Transition("the lease ends while its holder works", over, fault=True)
     handled = {process.message for process in state.processes}
     running = state.head.status not in TERMINAL
     if state.faults.duplicates and running:

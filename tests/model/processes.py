@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.model.checkpoint import Written, checkpoint, deletes
-from tests.model.delivery import next_rollback
+from tests.model.checkpoint import Written, checkpoint, deletes, lost, sends
+from tests.model.delivery import fenced, next_rollback, verdict
 from tests.model.rollback import rollback_checkpoint
 from tests.model.scenario import Mutant, Scenario
-from tests.model.state import Process, State, buried, with_message, with_process, without_message
+from tests.model.state import WRITES_NO_MORE, Process, State, buried, with_message, with_process, without_message
 from tests.model.transition import Transition, fresh_nonce, spend
 from tests.model.verbs import into_inbox
 
-WRITES_NO_MORE = frozenset({"send", "delete", "read"})
 BACKWARD_PLACES = frozenset({"undo", "undo mark", "undo exhaust", "end"})
 
 
@@ -47,6 +46,9 @@ def actions(state: State, process: Process, scenario: Scenario) -> Iterator[Tran
 
 def committing(state: State, process: Process, outcome: str, scenario: Scenario) -> Iterator[Transition]:
     """A checkpoint, once with its answer heard and, if the budget allows, once with its answer lost."""
+    if lost(state.head, process, scenario.broken):
+        yield leaving(state, process, scenario)
+        return
     write = rollback_checkpoint if process.place in BACKWARD_PLACES else checkpoint
     written = write(state.head, process, outcome, scenario)
     label = f"worker commits {outcome} {process.step}: {written.head.status}, {written.process.place}"
@@ -57,6 +59,18 @@ def committing(state: State, process: Process, outcome: str, scenario: Scenario)
             head=written.head._replace(nonce=nonce), process=written.process._replace(nonce=nonce)
         )
         yield Transition(label + ", answer lost", spend(committed(state, process, unheard), "lost_answers"), fault=True)
+
+
+def leaving(state: State, process: Process, scenario: Scenario) -> Transition:
+    """Who has lost its lease looks again what becomes of its message: the table of deliveries decides (rule 3)."""
+    head = state.head
+    message = next((message for message in state.messages if message.id == process.message), None)
+    decision = "delete" if message is None else verdict(head, message, scenario.broken)
+    if decision == "resend":
+        resent = state._replace(head=fenced(head, scenario.broken))
+        return Transition("a late worker resends", with_process(resent, process, sends(process, head.revision)))
+    following = deletes(process) if decision == "delete" else None
+    return Transition(f"a late worker leaves: {decision}", with_process(state, process, following))
 
 
 def committed(state: State, process: Process, written: Written) -> State:
@@ -91,7 +105,9 @@ def retried(state: State, process: Process, scenario: Scenario) -> Transition:
         return Transition("worker writes the same checkpoint again", with_process(twice, process, heard))
     if head.nonce == process.nonce:
         return Transition("worker finds its own nonce", with_process(state, process, heard))
-    return Transition("worker finds another's nonce and leaves", with_process(state, process, deletes(heard)))
+    if process.place in WRITES_NO_MORE:
+        return Transition("worker finds another's nonce and leaves", with_process(state, process, deletes(heard)))
+    return leaving(with_process(state, process, heard), heard, scenario)
 
 
 def deleting(state: State, process: Process) -> Iterator[Transition]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tests.model.checkpoint import deletes, sends
-from tests.model.delivery import parked, verdict
+from tests.model.delivery import fenced, parked, unaccounted, verdict
 from tests.model.rollback import ended
 from tests.model.scenario import Mutant, Scenario
 from tests.model.state import AT_REST, BACKWARD, TERMINAL, Head, Message, Process
@@ -28,17 +28,17 @@ def dead_letter(head: Head, message: Message, scenario: Scenario, *, known: bool
     broken = scenario.broken
     decision = verdict(head, message, None)
     if decision == "delete":
-        return Handled(head, deletes(process))
+        return Handled(fenced(head, broken) if head.status in AT_REST else head, deletes(process))
     if decision == "resend":
-        return Handled(head, sends(process, head.revision))
+        return Handled(fenced(head, broken), sends(process, head.revision))
     if head.lease != "free" and broken is not Mutant.DEAD_LETTER_IGNORES_LEASE:
         return Handled(head, None)
     identity = head.claim_message if broken is Mutant.DEAD_LETTER_WITHOUT_IDENTITY else message.id
-    written = head._replace(revision=head.revision + 1, claim_message=identity)
+    written = head._replace(revision=head.revision + 1, claim_message=identity, fence=head.fence + 1)
     if parked(head) or not (known or broken is Mutant.UNKNOWN_VERSION_COUNTS):
         return Handled(written, sends(process, written.revision))
     written = written._replace(dead=head.dead + 1)
-    enough = 2 if (head.undoing if head.status in BACKWARD else head.claims) else 4
+    enough = 2 if unaccounted(head) else 4
     if written.dead < enough and broken is not Mutant.DEAD_LETTER_FAILS_AT_ONCE:
         return Handled(written, sends(process, written.revision))
     if head.status in BACKWARD:

@@ -16,6 +16,7 @@ class Mutant(StrEnum):
     OWN_CLAIM_NOT_RECOGNISED = "rule 2: a refused claim is not recognised by its nonce"
     OWN_CLAIM_TURNS = "rule 2: a forward claim that is recognised late, under cancelling, rolls back at once"
     BUSY_DELETED = "rule 3: a message that meets a held lease is deleted"
+    LATE_HOLDER_NOT_FENCED = "rule 3: a message whose claim was not given back sends another, without a write"
     EARLY_DELETED = "rule 3: a message that comes before wake_at is deleted"
     HELD_AND_SENT = "rule 3: a message that is held sends another one as well"
     STATUS_NOT_CHECKED = "rule 4: a checkpoint does not ask for the status"
@@ -59,6 +60,7 @@ class Scenario(NamedTuple):
     losses: int = 0  # messages that vanish
     dead_letters: int = 0  # messages that go to the dead-letter queue, whoever's fault it is
     verbs: tuple[str, ...] = ()  # each may be asked for once, at any time
+    late: int = 0  # leases that end although their holder works: its clock and another's differ
     deploying: bool = False  # no process knows the version of the workflow yet
     sweeper: bool = False
     clients_die: bool = False  # crashes may strike clients too

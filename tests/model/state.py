@@ -112,8 +112,12 @@ class Faults(NamedTuple):
     lost_answers: int = 0
     losses: int = 0
     dead_letters: int = 0
+    late: int = 0
     deploying: bool = False
     verbs: tuple[str, ...] = ()
+
+
+WRITES_NO_MORE = frozenset({"send", "delete", "read"})
 
 
 class State(NamedTuple):
@@ -164,7 +168,6 @@ def canonical(state: State) -> State:
     """
     head, messages, processes, truth, faults = state
     current = head.revision and 2
-    held = head.lease == "held"
     messages = tuple(message for message in messages if not stale(head, message))
     present = {message.id for message in messages}
     processes = tuple(
@@ -190,7 +193,7 @@ def canonical(state: State) -> State:
         sorted(
             process._replace(
                 message=names.get(process.message, 0),
-                fence=1 if held and process.fence == head.fence else 0,
+                fence=1 if process.fence == head.fence and process.place not in WRITES_NO_MORE else 0,
                 revision=current if process.revision == head.revision else 1,
             )
             for process in processes
@@ -199,7 +202,7 @@ def canonical(state: State) -> State:
     waits_for_answer = head.nonce and any(process.nonce == head.nonce for process in processes)
     head = head._replace(
         revision=current,
-        fence=1 if held else 2,
+        fence=1,
         claim_message=names.get(head.claim_message, 0),
         nonce=head.nonce if waits_for_answer else 0,
     )

@@ -24,6 +24,11 @@ KILLS = [
     (Mutant.OWN_CLAIM_NOT_RECOGNISED, Scenario((STEP,), lost_answers=1), "ends while it holds the lease"),
     (Mutant.OWN_CLAIM_TURNS, Scenario((STEP,), lost_answers=1, verbs=("cancel",)), "cannot have started"),
     (Mutant.BUSY_DELETED, Scenario((STEP,), crashes=1, duplicates=1), "stuck"),
+    (
+        Mutant.LATE_HOLDER_NOT_FENCED,
+        Scenario((STEP, STEP), steps_per_invocation=MANY, crashes=1, duplicates=1, late=1),
+        "stuck",
+    ),
     (Mutant.EARLY_DELETED, Scenario((SLEEP,)), "stuck"),
     (Mutant.HELD_AND_SENT, Scenario((SLEEP,)), "live continuations"),
     (Mutant.STATUS_NOT_CHECKED, Scenario((STEP,), verbs=("terminate",)), "the terminal status terminated is left"),
@@ -84,7 +89,7 @@ KILLS = [
     (
         Mutant.DEAD_LETTER_IGNORES_LEASE,
         Scenario((STEP,), crashes=1, duplicates=1, dead_letters=2),
-        "whose lease is not over",
+        "ends while it holds the lease",
     ),
     (Mutant.DEAD_LETTER_WITHOUT_IDENTITY, Scenario((STEP,), crashes=1, dead_letters=1), "stuck"),
     (Mutant.UNKNOWN_VERSION_COUNTS, Scenario((STEP,), dead_letters=4, deploying=True), "not deployed yet"),

@@ -31,6 +31,39 @@ DELIVERY = {
     "code that does not fit its history": Scenario((STEP, DRIFT), crashes=1, duplicates=1, verbs=("pause", "resume")),
 }
 
+LATE = {
+    "a holder is late": Scenario((STEP, STEP), crashes=1, duplicates=1, late=1),
+    "a holder is late, many steps an invocation": Scenario(
+        (STEP, STEP, STEP), steps_per_invocation=MANY, crashes=2, duplicates=1, late=1
+    ),
+    "a holder is late, and its message a dead letter": Scenario(
+        (STEP, STEP), steps_per_invocation=MANY, crashes=1, duplicates=1, dead_letters=1, late=1
+    ),
+    "two holders are late, a sleep": Scenario(
+        (STEP, SLEEP, STEP), steps_per_invocation=MANY, crashes=1, duplicates=1, late=2
+    ),
+    "a holder is late, a failure": Scenario((STEP, FAILS), steps_per_invocation=MANY, crashes=1, duplicates=1, late=1),
+    "a holder is late, and answers are lost": Scenario(
+        (STEP, STEP), steps_per_invocation=MANY, crashes=1, duplicates=1, lost_answers=1, late=1
+    ),
+    "a holder is late, a queue": Scenario((STEP, QUEUE, STEP), crashes=1, duplicates=1, late=1, verbs=("send",)),
+    "a holder is late, a queue with a timeout": Scenario(
+        (QUEUE_WITH_TIMEOUT, STEP), steps_per_invocation=MANY, crashes=1, duplicates=1, late=1, verbs=("send",)
+    ),
+    "a holder is late, and its execution terminated": Scenario(
+        (STEP, STEP), steps_per_invocation=MANY, crashes=1, duplicates=1, lost_answers=1, late=1, verbs=("terminate",)
+    ),
+    "a holder is late, and its execution cancelled": Scenario(
+        (STEP, STEP), steps_per_invocation=MANY, crashes=1, duplicates=1, late=1, verbs=("cancel",)
+    ),
+    "a holder is late, and its rollback paused": Scenario(
+        (STEP, FAILS), steps_per_invocation=MANY, crashes=1, duplicates=1, late=1, verbs=("pause", "resume")
+    ),
+    "a holder is late, pause and resume": Scenario(
+        (STEP, STEP), steps_per_invocation=MANY, crashes=1, duplicates=1, late=1, verbs=("pause", "resume")
+    ),
+}
+
 ATTEMPTS = {
     "a flaky step, crashes and duplicates": Scenario((FLAKY, STEP), crashes=3, duplicates=2),
     "a poisoned step": Scenario((STEP, POISON), crashes=1, duplicates=1, lost_answers=1),
@@ -115,6 +148,12 @@ def each(scenarios: dict[str, Scenario]) -> pytest.MarkDecorator:
 @pytest.mark.rule("E3", "E4", "E5", "D2")
 @each(DELIVERY)
 def test_no_delivery_and_no_crash_breaks_or_stops_an_execution(scenario: Scenario) -> None:
+    passes(scenario)
+
+
+@pytest.mark.rule("E3", "E4", "E6")
+@each(LATE)
+def test_a_holder_that_is_late_writes_nothing_of_its_own_and_leaves_nothing_behind(scenario: Scenario) -> None:
     passes(scenario)
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from tests.model.arrivals import arrivals
 from tests.model.environment import clients, faults, time
-from tests.model.processes import WRITES_NO_MORE, actions, deaths
+from tests.model.processes import actions, deaths
 from tests.model.scenario import Scenario
-from tests.model.state import TERMINAL, Faults, Head, Process, State, Truth
+from tests.model.state import TERMINAL, WRITES_NO_MORE, Faults, Head, Process, State, Truth
 from tests.model.transition import Transition
 
 
@@ -20,6 +20,7 @@ def initial(scenario: Scenario) -> State:
         scenario.lost_answers,
         scenario.losses,
         scenario.dead_letters,
+        scenario.late,
         scenario.deploying,
         tuple(sorted(scenario.verbs)),
     )

@@ -8,14 +8,14 @@ from msgspec.structs import replace
 from msgspec.structs import replace as changed
 
 from durable.protocol.delivery import Action, Ruling, rule
-from durable.protocol.head import AT_REST, FORWARD, TERMINAL, Head, Status
+from durable.protocol.head import AT_REST, ENDING, FORWARD, TERMINAL, Head, Status
 from durable.usercode.durations import FOREVER
 from tests.protocol.heads import EARLIER, LATER, NOW, delivery, head
 
 ENDED = "the execution has ended"
 MOVED_ON = "the execution has moved on"
 HELD = "another invocation holds the execution"
-MAY_HAVE_DIED = "the invocation that moved it on may have died before it sent the continuation"
+MAY_HAVE_DIED = "the invocation that moved it on may have died before it sent"
 MESSAGES = [(4, "mine"), (4, "another"), (5, "mine"), (5, "another"), (6, "mine"), (6, "another")]
 
 pytestmark = pytest.mark.rule("E3", "E6")
@@ -56,20 +56,28 @@ def test_at_rest_and_older_mine(status: Status) -> None:
     assert rule(head(status=status), delivery(4, "mine"), NOW) == Ruling(Action.DELETE, f"the execution is {status}")
 
 
-@pytest.mark.parametrize(
-    "standing", [head(), head(lease=NOW), head(status=Status.FAILING, claims=1), head(wake=LATER), head(wake=FOREVER)]
-)
-def test_older_mine(standing: Head) -> None:
-    assert rule(standing, delivery(4, "mine"), NOW) == Ruling(Action.RESEND, MAY_HAVE_DIED)
+@pytest.mark.parametrize("late", [{}, {"claims": 1}, {"claims": 2}])
+@pytest.mark.parametrize("standing", [head(), head(lease=NOW), head(wake=LATER), head(wake=FOREVER)])
+def test_older_mine(standing: Head, late: dict[str, int]) -> None:
+    """Its invocation has died; or, where it has not given the execution back, it may be late and still work."""
+    ruling = rule(changed(standing, **late), delivery(4, "mine"), NOW)
+    assert ruling == Ruling(Action.RESEND, MAY_HAVE_DIED, fence=bool(late))
 
 
-@pytest.mark.parametrize(
-    "standing",
-    [head(claims=1), head(claims=1, lease=NOW), head(status=Status.ROLLING_BACK, undoing=1), head(claims=2, wake=NOW)],
-)
-def test_older_mine_and_not_given_back(standing: Head) -> None:
-    """Its invocation has died, or is late and still works: the message claims, and fences that off."""
-    assert rule(standing, delivery(4, "mine"), NOW) == Ruling(Action.CLAIM, "")
+@pytest.mark.parametrize("late", [{"claims": 1}, {"undoing": 1}])
+@pytest.mark.parametrize("status", sorted(ENDING))
+def test_older_mine_in_a_rollback(status: Status, late: dict[str, int]) -> None:
+    """A body of before the command may be late, and a rollback."""
+    ruling = rule(head(status=status, **late), delivery(4, "mine"), NOW)
+    assert ruling == Ruling(Action.RESEND, MAY_HAVE_DIED, fence=True)
+
+
+@pytest.mark.parametrize("message", [(4, "mine"), (5, "mine"), (5, "another")])
+@pytest.mark.parametrize("status", sorted(AT_REST))
+@pytest.mark.parametrize("late", [{"claims": 1}, {"undoing": 1}])
+def test_at_rest_and_not_given_back(status: Status, message: tuple[int, str], late: dict[str, int]) -> None:
+    ruling = rule(head(status=status, **late), delivery(*message), NOW)
+    assert ruling == Ruling(Action.DELETE, f"the execution is {status}", fence=True)
 
 
 @pytest.mark.parametrize("birth", [EARLIER - 1, EARLIER + 1])

@@ -39,6 +39,7 @@ def dead_letters(standing: Head) -> Iterator[Callable[[], Update]]:
 MAKERS: dict[str, Callable[[Head], Iterator[Callable[[], Update]]]] = {
     "checkpoint": checkpoints,
     "dead_letter": dead_letters,
+    "fence_off": lambda standing: iter([lambda: writes.fence_off(standing, NOW)]),
     "give_back": lambda standing: iter([lambda: writes.give_back(standing, "nonce", NOW)]),
     "sweep": lambda standing: iter([lambda: writes.sweep(standing, NOW, NOW)]),
     "cancel": lambda standing: iter([lambda: commands.cancel(standing, "identity", NOW, rollback=True)]),
@@ -103,9 +104,13 @@ def test_nor_does_a_claim(phase: str) -> None:
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_each_that_may_be_repeated_carries_what_it_is_recognised_by(name: str) -> None:
-    """A checkpoint has a nonce, a client's write an identity; a dead letter and a sweep are conditional on what they change."""
-    recognised = {"dead_letter": "message", "sweep": "due"}
+    """A checkpoint has a nonce, a client's write an identity; a dead letter and a sweep are conditional on what they change.
+
+    A fence may be raised once too often.
+    """
+    recognised = {"dead_letter": "message", "sweep": "due", "fence_off": "fence"}
     default = "asked" if hasattr(commands, name) else "nonce"
     for known in (head(), replace(head(status=Status.PAUSED), resume_to=Status.RUNNING)):
         for make in MAKERS[name](known):
-            assert recognised.get(name, default) in make().write
+            update = make()
+            assert recognised.get(name, default) in update.write | update.add

@@ -34,6 +34,14 @@ def test_whatever_it_is_called_an_item_tells_its_life(name: str) -> None:
     assert keys.birth(keys.HEAD) == 0
 
 
+def test_a_purge_deletes_what_is_of_its_life_or_of_an_earlier_one() -> None:
+    early, late = BIRTHS[0], BIRTHS[0] + 1
+    assert keys.goes_with(keys.sent(early, "a"), early)
+    assert keys.goes_with(keys.sent(early, "a"), late)
+    assert not keys.goes_with(keys.sent(late, "a"), early)
+    assert not any(keys.goes_with(key, late) for key in (keys.HEAD, keys.message("pay", 1)))
+
+
 def test_no_two_things_have_one_key() -> None:
     makers = (keys.sent, keys.reply, keys.database, keys.payload, keys.state)
     made = [make(birth, name) for make in makers for birth in BIRTHS for name in ("a", "b", "a#b")]

@@ -183,6 +183,13 @@ def test_a_lease_that_is_given_back_with_nothing_recorded_leaves_the_history_and
     assert update == Update("order-1", where, {"revision": 6, "nonce": "nonce", "lease": 0})
 
 
+@pytest.mark.rule("E4", "E6")
+def test_a_late_holder_is_fenced_off_without_a_new_revision() -> None:
+    """Two copies of its message may do it: each sends what the other's deletion must not take away."""
+    where = Where(status=frozenset({Status.RUNNING}), revision=5, free_at=NOW, birth=EARLIER)
+    assert writes.fence_off(RUNNING, NOW) == Update("order-1", where, {}, {"fence": 1})
+
+
 @pytest.mark.rule("E6", "E4")
 def test_a_dead_letter_takes_the_place_of_the_message_that_died_and_fences_off_what_is_late() -> None:
     update = writes.dead_letter(RUNNING, "letter", None, Status.RUNNING, NOW, counted=True)

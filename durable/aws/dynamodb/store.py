@@ -185,7 +185,7 @@ class DynamoStore:
         with boundary(f"purge execution '{execution_id}'"):
             every = self._requests.query(has_key(execution_id), ProjectionExpression="pk, sk", ConsistentRead=True)
             found = list(every)
-            self._requests.delete_all([key for key in found if 0 < keys.birth(key["sk"]["S"]) <= head.birth])
+            self._requests.delete_all([key for key in found if keys.goes_with(key["sk"]["S"], head.birth)])
             if any(keys.is_message(key["sk"]["S"]) for key in found):
                 messages = list(self._requests.query(key_begins(execution_id, keys.messages()), ConsistentRead=True))
                 standing = self._requests.get(execution_id, HEAD)  # after them: then they are of this life, or of none

@@ -10,7 +10,7 @@ from durable.engine.interrupts import Fault, LeaseLost
 from durable.errors import StoreError
 from durable.protocol import writes
 from durable.protocol.checkpoint import Checkpoint, GiveBack
-from durable.protocol.continuation import Delivery, continuation_of
+from durable.protocol.continuation import Delivery
 from durable.protocol.delivery import Action, Ruling, Verdict, rule
 from durable.protocol.head import AT_REST, Head
 from durable.runtime import followups
@@ -83,7 +83,7 @@ class Executor:
             ruling = rule(head, delivery, now)
             if head is None or ruling.action is not Action.CLAIM:
                 return self._obey(ruling, delivery, head)
-            continuation, phase = continuation_of(head), head.phase  # of the current revision; the hint was old
+            phase = head.phase  # the hint was old
         return Verdict.RETURN
 
     def _look_again(self, delivery: Delivery) -> Verdict:
@@ -104,9 +104,9 @@ class Executor:
             latest = delivery.received + MAX_HOLD
             self._ports.queue.hold(delivery.receipt, max(0, min(ruling.until, latest) - now) / 1000)
             return Verdict.RETURN
-        if ruling.action is Action.RESEND and head is not None:
-            followups.send_again(self._ports.queue, head, now)
-        return Verdict.DELETE
+        if head is None or followups.obeyed(self._ports.store, self._ports.queue, head, ruling, now):
+            return Verdict.DELETE
+        return Verdict.RETURN
 
     # --- a claimed execution ---------------------------------------------------------------------------------------
 

@@ -56,14 +56,15 @@ class DeadLetters:
         for _ in range(5):
             now = self._ports.clock.now()
             ruling = rule(head, delivery, now)
-            if head is None or ruling.action is Action.DELETE:
+            if head is None:
                 return Verdict.DELETE
             if ruling.action is Action.HOLD and head.held(now):
                 self._ports.queue.hold(delivery.receipt, max(0, ruling.until - now) / 1000)
                 return Verdict.RETURN
-            if ruling.action is Action.RESEND:
-                self._send(head, now)
-                return Verdict.DELETE
+            if ruling.action in (Action.DELETE, Action.RESEND):
+                later = now + DELAY
+                done = followups.obeyed(self._ports.store, self._ports.queue, head, ruling, now, not_before=later)
+                return Verdict.DELETE if done else Verdict.RETURN
             answer = self._ports.store.update(self._decide(head, delivery, ruling.action, now))
             if not isinstance(answer, Refused):
                 self._notify(head, answer, delivery)
@@ -73,8 +74,7 @@ class DeadLetters:
 
     def _decide(self, head: Head, delivery: Delivery, action: Action, now: int) -> Update:
         known = self._registry.find(head.workflow, head.version) is not None
-        progress = delivery.continuation.revision < head.revision  # its claim has come to a checkpoint
-        if action is Action.HOLD or progress or not known:  # it is to blame for nothing, or this deployment can't know
+        if action is Action.HOLD or not known:  # it merely waits, or this deployment can't know: nothing is counted
             return writes.dead_letter(head, delivery.message_id, None, head.status, now, counted=False)
         dead = head.dead + 1
         if dead < (CRASHES if head.unaccounted else LETTERS):

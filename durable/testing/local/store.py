@@ -129,7 +129,7 @@ class RecordedStore:
         """
         execution_id, doing = head.execution_id, f"purge execution '{head.execution_id}'"
         found = self._call("Query", doing, lambda: list(self.store.sizes(execution_id)))
-        self.drop(execution_id, [key for key in found if 0 < keys.birth(key) <= head.birth])
+        self.drop(execution_id, [key for key in found if keys.goes_with(key, head.birth)])
         if any(map(keys.is_message, found)):
             messages = self._call("Query", doing, lambda: self.store.waiting(execution_id, None, 0))
             standing = self._on("GetItem", execution_id, keys.HEAD, doing, lambda: self.store.read(execution_id))
