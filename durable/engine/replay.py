@@ -101,8 +101,13 @@ class Replay:
         self._answer = answer
 
     def settle(self, entry: StepEntry) -> None:
-        """Give the outcome of the body that was ready."""
-        self.history.record(entry)
+        """Give the outcome of the body that was ready.
+
+        One that is recorded by now stands as it is: it says where its value is kept, if that is large.
+        """
+        recorded = self.history.operation(entry.path)
+        if not isinstance(recorded, StepEntry) or not recorded.settled:
+            self.history.record(entry)
         self._answer = entry
 
     def take_notes(self) -> list[Note]:
