@@ -38,6 +38,10 @@ class SqliteQueue:
         moment = (later(self._clock.now(), delay) - LEAD) // 1000 * 1000
         self._schedules.add(Schedule(name_of(continuation), moment, self._queue, continuation.encode(scheduled=True)))
 
+    def is_scheduled(self, continuation: Continuation) -> bool:
+        """Return whether there is a schedule of this continuation."""
+        return self._schedules.has(name_of(continuation))
+
     def forget(self, continuation: Continuation) -> None:
         """Take back what was sent to come in more than 15 minutes; nothing happens if it has come, or never was."""
         self._schedules.delete(name_of(continuation))

@@ -51,6 +51,10 @@ class Schedules:
         found: int | None = moment
         return found
 
+    def has(self, name: str) -> bool:
+        """Return whether there is a schedule of that name."""
+        return bool(self._database.rows("SELECT 1 FROM schedule WHERE name = ?", (name,)))
+
     def pending(self) -> list[Schedule]:
         """Return the schedules, soonest first."""
         found = self._database.rows("SELECT name, moment, queue, body FROM schedule ORDER BY moment, name")

@@ -79,7 +79,7 @@ def tapped(carry: Carry) -> Iterator[None]:
         try:
             return carry(_request(event_name, request), send)
         except Answered as answered:
-            return response(request.url, answered.status, {}, json.dumps(answered.body).encode())
+            return response(request.url, answered.status, {}, _content(event_name, answered))
         except AnswerLost as lost:
             raise ConnectionClosedError(endpoint_url=f"{request.url}, {lost}") from lost
 
@@ -118,6 +118,14 @@ def _request(event_name: str, request: AWSPreparedRequest) -> Request:
     body = request.body or b""
     content = body if isinstance(body, bytes) else str(body).encode()
     return Request(service, operation, _json(content), len(content), request.url)
+
+
+def _content(event_name: str, answered: Answered) -> bytes:
+    """An answer as the service writes it: S3's errors are XML."""
+    if event_name.split(".")[1] == "s3":
+        text = f"<Code>{answered.error}</Code><Message>{answered.body.get('message', '')}</Message>"
+        return f'<?xml version="1.0" encoding="UTF-8"?><Error>{text}</Error>'.encode()
+    return json.dumps(answered.body).encode()
 
 
 def answer_of(response: AWSResponse) -> Answer:

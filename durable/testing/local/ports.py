@@ -29,9 +29,9 @@ class RecordedQueue:
         """Deliver it after `delay` seconds."""
         execution = continuation.execution
         if delay > MAX_DELAY and self.schedules:
-            given = {"GroupName": self.schedules, "Name": name_of(continuation)}
             doing = f"schedule a continuation of execution '{execution}'"
-            call = PortCall("scheduler", "CreateSchedule", doing, lambda: given)
+            was = self.queue.is_scheduled(continuation)
+            call = self._of_schedule("CreateSchedule", continuation, doing, "ConflictException" if was else None)
             self.attempts.once(call, lambda: self.queue.send(continuation, delay))
         elif delay <= 0 and self.publish is not None:
             body, publish = continuation.encode(), self.publish
@@ -51,10 +51,17 @@ class RecordedQueue:
     def forget(self, continuation: Continuation) -> None:
         """Take back what was sent to come in more than 15 minutes; nothing happens if it has come, or never was."""
         if self.schedules:
-            given = {"GroupName": self.schedules, "Name": name_of(continuation)}
             doing = f"delete the schedule of execution '{continuation.execution}'"
-            call = PortCall("scheduler", "DeleteSchedule", doing, lambda: given)
+            was = self.queue.is_scheduled(continuation)
+            call = self._of_schedule(
+                "DeleteSchedule", continuation, doing, None if was else "ResourceNotFoundException"
+            )
             self.attempts.once(call, lambda: self.queue.forget(continuation))
+
+    def _of_schedule(self, operation: str, continuation: Continuation, doing: str, error: str | None) -> PortCall:
+        """A call about the schedule of a continuation; `error` is what AWS answers to it, and the adapter takes for done."""
+        given = {"GroupName": self.schedules, "Name": name_of(continuation)}
+        return PortCall("scheduler", operation, doing, lambda: given, refusal=lambda result: error)
 
     def hold(self, receipt: str, seconds: float) -> None:
         """Keep a delivered message invisible for that long; it is then delivered again."""

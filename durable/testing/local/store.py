@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
+from msgspec import Struct
+
 from durable.api.messages import Sent
 from durable.local.store import SqliteStore
 from durable.protocol import keys
@@ -18,6 +20,12 @@ from durable.testing.local.attempts import Attempts, PortCall
 T = TypeVar("T")
 
 BATCH = 25  # items that one BatchWriteItem takes
+
+
+class _Stood(Struct, frozen=True):
+    """A value was to be new, and one was there before: whether it is the same."""
+
+    same: bool
 
 
 _CREATE = frozenset({Head})  # what the port returns when AWS would answer with an error
@@ -74,10 +82,13 @@ class RecordedStore:
         """Write a value into an item of its own; `new`: only if there is no such item. Whether it is the one that stands."""
         doing = f"keep value '{key}' of execution '{execution_id}'"
 
-        def keep() -> bool:
-            return self.store.keep(execution_id, key, value, new=new, expires=expires)
+        def keep() -> bool | _Stood:
+            stood = new and self.store.find(execution_id, key) is not None
+            same = self.store.keep(execution_id, key, value, new=new, expires=expires)
+            return _Stood(same) if stood else same
 
-        return self._on("PutItem", execution_id, key, doing, keep, value)
+        kept = self._on("PutItem", execution_id, key, doing, keep, value, frozenset({_Stood}))
+        return kept.same if isinstance(kept, _Stood) else kept
 
     def kept(self, execution_id: str, key: str) -> bytes:
         """Return the value of such an item, as last written."""
