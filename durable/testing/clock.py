@@ -1,7 +1,13 @@
-"""The virtual clock: the whole process sees its time, which moves only when the harness moves it."""
+"""The virtual clock: the whole process sees its time, which moves only when the harness moves it.
+
+A clock that stood still would hide code that is not deterministic: `now = time.time()` would be the same at every replay. So
+user code sees a time that no earlier invocation has seen, a millisecond or more ahead; the clock itself stays exact.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from types import TracebackType
 from typing import Self
@@ -22,6 +28,9 @@ class VirtualClock:
         self._travel = time_machine.travel(_aware(start), tick=False)
         self._now = milliseconds(start)
         self._traveller: time_machine.Traveller | None = None
+        self._ahead = 0  # milliseconds by which what the process sees is later than the clock
+        self._latest = 0  # the latest time that an invocation has seen
+        self._exact = 0
 
     def now(self) -> int:
         """Milliseconds since the epoch."""
@@ -45,12 +54,48 @@ class VirtualClock:
         if now < self._now:
             raise InvalidCall("a clock does not go back: give a later moment, or a duration of 0 or more.")
         self._now = now
+        self._show()
+
+    @contextmanager
+    def invocation(self) -> Iterator[None]:
+        """Show the process a time that none has seen before, for as long as an invocation lasts."""
+        self._latest = max(self._latest, self._now) + 1
+        with self.ahead(timedelta(milliseconds=self._latest - self._now)):
+            try:
+                yield
+            finally:
+                self._latest = max(self._latest, self._now + self._ahead)
+
+    @contextmanager
+    def ahead(self, by: timedelta) -> Iterator[None]:
+        """Show the process a time that is so much later than the clock's."""
+        before, self._ahead = self._ahead, by // timedelta(milliseconds=1)
+        self._show()
+        try:
+            yield
+        finally:
+            self._ahead = before
+            self._show()
+
+    @contextmanager
+    def exact(self) -> Iterator[None]:
+        """Show the process the clock's own time: what answers for AWS lives by it."""
+        self._exact += 1
+        self._show()
+        try:
+            yield
+        finally:
+            self._exact -= 1
+            self._show()
+
+    def _show(self) -> None:
         if self._traveller is not None:
-            self._traveller.move_to(self.moment)
+            shown = self._now if self._exact else self._now + self._ahead
+            self._traveller.move_to(datetime.fromtimestamp(shown / 1000, UTC))
 
     def __enter__(self) -> Self:
         self._traveller = self._travel.__enter__()
-        self._traveller.move_to(self.moment)
+        self._show()
         return self
 
     def __exit__(

@@ -11,6 +11,7 @@ from typing import Self
 
 from durable.testing.backend import Backend, World
 from durable.testing.clock import START, VirtualClock
+from durable.testing.determinism.verification import Verification
 from durable.testing.environment import ProcessEnvironment, installed
 from durable.testing.faults import Faults
 from durable.testing.functions import DeployedFunction
@@ -24,7 +25,7 @@ from durable.testing.sources.stream import StreamReader
 from durable.testing.template.definitions import QueueSource, ScheduleSource, StreamSource
 from durable.testing.template.stack import REGION
 from durable.testing.template.template import Template
-from durable.testing.wiring import Search, find_wiring
+from durable.testing.template.wiring import Search, find_wiring
 
 LIMIT = 100_000  # invocations of one harness, after which a run is taken to be endless
 
@@ -57,6 +58,7 @@ class Deployment:
         self.lifetime = Lifetime()
         self.clock = VirtualClock(start or START)
         self.invocations = Invocations()
+        self.verification = Verification(self.clock)
         self.faults = Faults(self.invocations)
         self.environment = ProcessEnvironment()
         self.limit = LIMIT

@@ -33,7 +33,7 @@ from durable.testing.sources.timers import Timer
 from durable.testing.stored import Stored, Tables
 from durable.testing.template.stack import Stack
 from durable.testing.template.template import Template
-from durable.testing.wiring import NoWiring
+from durable.testing.template.wiring import NoWiring
 
 CONTINUATIONS = "ContinuationQueue"
 WORKER = "Worker"
@@ -87,7 +87,7 @@ class Harness(Client):
     def __enter__(self) -> Self:
         with ExitStack() as opening:  # a deployment that can't be built leaves nothing behind
             opening.enter_context(self._deployment)
-            if self._deployment.found.wiring is not None:
+            if self._wiring is not None:
                 self.application = self._build(self._deployment.functions[WORKER].environment)
                 self.__dict__.update(vars(self.application.client))  # which makes the harness a client
             opening.pop_all()
@@ -110,7 +110,7 @@ class Harness(Client):
         raise AttributeError(f"a Harness has no attribute {name!r}")
 
     def _build(self, environment: Mapping[str, str]) -> Any:
-        application = self._deployment.found.wiring.build(
+        application = self._wiring.build(
             environment,
             self._workflows,
             self.clock,
@@ -121,7 +121,12 @@ class Harness(Client):
         if not isinstance(application, Application):  # a template with a wiring of its own
             return application
         ports = self._deployment.lifetime.guard(application.ports)
-        return assemble(application.settings, ports, application.registry)
+        return self._deployment.verification.watched(assemble(application.settings, ports, application.registry))
+
+    @property
+    def _wiring(self) -> Any:
+        """The module that builds the applications of the template's functions."""
+        return self._deployment.found.wiring
 
     def _observer(self) -> Observer | None:
         """What is told of the events of an application; None: what a deployment has."""
@@ -147,9 +152,13 @@ class Harness(Client):
     # --- running ----------------------------------------------------------------------------------------------------
 
     def run(self, duration: timedelta | float | None = None) -> None:
-        """Delivers all that is due, jumping the clock to what is due next, until nothing is, or for the duration."""
+        """Delivers all that is due, jumping the clock to what is due next, until nothing is, or for the duration.
+
+        Then what was advanced is replayed at another time: raises NotDeterministic when the code does something else.
+        """
         with self._live.environment.kept():
             self._run(None if duration is None else self.clock.now() + round(seconds(duration) * 1000))
+            self._verify()
 
     def _run(self, until: int | None) -> None:
         clock, pump = self.clock, self._live.pump
@@ -162,6 +171,15 @@ class Harness(Client):
             clock.move_to(max(moment, clock.now()))
         if until is not None:
             clock.move_to(max(until, clock.now()))
+
+    def _verify(self) -> None:
+        """Replay what was advanced, unless this run is part of an invocation: then the outer run does."""
+        deployment = self._live
+        if self._wiring is None or deployment.invocations.current() is not None:
+            return
+        environment = deployment.functions[WORKER].environment
+        with deployment.services.traffic.unrecorded(), deployment.environment.of(environment):
+            deployment.verification.verify()
 
     def _check_progress(self) -> None:
         if self.invocations[-1].function != SWEEPER:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -28,6 +30,22 @@ def durable(durable_workflows: list[Any] | None, request: pytest.FixtureRequest)
         yield harness
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add --durable-cold."""
+    group = parser.getgroup("durable")
+    group.addoption(
+        "--durable-cold",
+        action="store_true",
+        help="replay what each test of a workflow has recorded in fresh processes, under two values of PYTHONHASHSEED",
+    )
+    group.addoption("--durable-cold-replay", type=Path, help=argparse.SUPPRESS)
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Registers the marker."""
+    """Register the marker, and what the option needs."""
     config.addinivalue_line("markers", "durable(**settings): settings of the Harness of this test's `durable` fixture")
+    recorded = config.getoption("durable_cold_replay")
+    if recorded or config.getoption("durable_cold"):
+        from durable.testing.determinism.cold import Repeats, Replays
+
+        config.pluginmanager.register(Replays(recorded) if recorded else Repeats(), "durable-cold")

@@ -162,3 +162,22 @@ def test_a_call_to_any_service_that_the_role_does_not_allow_does_not_pass(
         monkeypatch.setattr(durable.stack.functions[function].handler, lambda event, context: call())
         with pytest.raises(NotPermitted, match=f"the function {function} called {needed}"):
             durable.invoke(function, {})
+
+
+def test_a_schedule_fires_only_with_a_role_that_may_send_to_its_queue() -> None:
+    def schedule(queue: str, moment: str) -> None:
+        boto3.client("scheduler").create_schedule(
+            Name=queue,
+            GroupName="durable",
+            ScheduleExpression=f"at({moment})",
+            FlexibleTimeWindow={"Mode": "OFF"},
+            Target={"Arn": durable.stack.queues[queue].arn, "RoleArn": durable.stack.names["ScheduleRole.Arn"]},
+        )
+
+    with Harness(workflows=[], transport="sqs") as durable:
+        schedule("ContinuationQueue", "2030-01-01T01:00:00")
+        schedule("StartQueue", "2030-01-01T02:00:00")
+        with pytest.raises(NotPermitted, match="durable-ScheduleRole of the template does not allow sqs:SendMessage"):
+            durable.run(duration=7200)
+
+        assert durable.sent[0].queue == "ContinuationQueue"

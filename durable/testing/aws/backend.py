@@ -44,7 +44,7 @@ def emulated(emulator: Emulator, world: World) -> Iterator[Services]:
             world.lifetime, world.clock, world.invocations, world.faults, permissions, mail, meter, watch
         )
         polling = SqsPolling(_client("sqs"), mail, REGION, traffic.unrecorded)
-        timers = traffic.timers = _timers(world, stack, polling, traffic)
+        timers = traffic.timers = _timers(world, stack, polling, traffic, permissions)
 
         def feed(source: StreamSource) -> Feed:
             streams = _client("dynamodbstreams")
@@ -71,12 +71,12 @@ def _stored(stack: Stack, traffic: WireTraffic) -> AwsStored:
     return AwsStored(_client("dynamodb"), _client("s3"), table, bucket, traffic.unrecorded)
 
 
-def _timers(world: World, stack: Stack, polling: SqsPolling, traffic: WireTraffic) -> Timers:
+def _timers(world: World, stack: Stack, polling: SqsPolling, traffic: WireTraffic, permissions: Permissions) -> Timers:
     def forget(timer: Timer) -> None:
         with traffic.unrecorded():  # firing is the scheduler's own business
             _client("scheduler").delete_schedule(GroupName=timer.group, Name=timer.name)
 
-    timers = Timers(world.clock, stack.queues, polling.put, forget)
+    timers = Timers(world.clock, stack.queues, polling.put, forget, permissions.check_role)
     for settings in stack.schedules:
         timers.add((settings.get("GroupName", "default"), settings["Name"]), settings)
     return timers

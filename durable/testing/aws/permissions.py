@@ -41,12 +41,20 @@ class Permissions:
     def __init__(self, template: Template, stack: Stack) -> None:
         self._stack = stack
         self._tables = {table.name: table.arn for table in stack.tables.values()}
-        self._grants = _grants(template, stack)
+        roles = dict(_roles(template, stack))
+        self._grants = dict(_grants(template, roles))
+        self._of_role = {stack.names[f"{role}.Arn"]: grants for role, grants in roles.items()}
         self.used: dict[str, set[Grant]] = {}
 
     def granted(self, function: str) -> tuple[Grant, ...] | None:
         """What the function's role allows; None when the template does not say."""
         return self._grants.get(function)
+
+    def check_role(self, arn: str, action: str, resource: str) -> None:
+        """Raise NotPermitted when a role of the template does not allow the action; others are not checked."""
+        grants = self._of_role.get(arn)
+        if grants is not None and not any(_allows(grant, action, resource) for grant in grants):
+            raise NotPermitted(f"the role {arn} of the template does not allow {action} on {resource}.")
 
     def check(self, function: str, request: Request) -> None:
         """Raises NotPermitted when the role of the function does not allow the call."""
@@ -121,19 +129,22 @@ def _allows(grant: Grant, action: str, resource: str) -> bool:
     return fnmatchcase(action.lower(), grant[0].lower()) and fnmatchcase(resource, grant[1])
 
 
-def _grants(template: Template, stack: Stack) -> dict[str, tuple[Grant, ...]]:
+def _roles(template: Template, stack: Stack) -> Iterator[tuple[str, tuple[Grant, ...]]]:
+    """What each role of the template allows, by its logical id; what managed policies allow does not stand there."""
     intrinsics = template.intrinsics(stack.names)
-    roles = {role.id: role.properties for role in template.resources(ROLE)}
-    grants = {}
+    for role in template.resources(ROLE):
+        if "ManagedPolicyArns" not in role.properties:
+            documents = [policy["PolicyDocument"] for policy in role.properties.get("Policies", ())]
+            statements = [statement for document in documents for statement in document["Statement"]]
+            yield role.id, tuple(grant for each in statements for grant in _granted(intrinsics, each))
+
+
+def _grants(template: Template, roles: Mapping[str, tuple[Grant, ...]]) -> Iterator[tuple[str, tuple[Grant, ...]]]:
+    """What the role of each function allows, by the function's logical id."""
     for function in template.resources(FUNCTION):
         match function.properties.get("Role"):
-            case {"Fn::GetAtt": str(name)} if (role := roles.get(name.removesuffix(".Arn"))) is not None:
-                if "ManagedPolicyArns" in role:  # what those allow does not stand in the template
-                    continue
-                documents = [policy["PolicyDocument"] for policy in role.get("Policies", ())]
-                statements = [statement for document in documents for statement in document["Statement"]]
-                grants[function.id] = tuple(grant for each in statements for grant in _granted(intrinsics, each))
-    return grants
+            case {"Fn::GetAtt": str(name)} if (role := name.removesuffix(".Arn")) in roles:
+                yield function.id, roles[role]
 
 
 def _granted(intrinsics: Intrinsics, statement: Mapping[str, Any]) -> Iterator[Grant]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from durable.runtime.ports import Clock
 from durable.testing.aws.mail import Mail
 from durable.testing.aws.metering import Meter
 from durable.testing.aws.permissions import Permissions
@@ -14,6 +13,7 @@ from durable.testing.aws.units import Units
 from durable.testing.aws.watch import Watch
 from durable.testing.aws.wire import Answer, Request, Send, answer_of
 from durable.testing.calls import Traffic
+from durable.testing.clock import VirtualClock
 from durable.testing.faults import Answered, Faults
 from durable.testing.invocations import Invocation, Invocations
 from durable.testing.lifetime import Lifetime
@@ -29,7 +29,7 @@ class WireTraffic(Traffic):
     def __init__(
         self,
         lifetime: Lifetime,
-        clock: Clock,
+        clock: VirtualClock,
         invocations: Invocations,
         faults: Faults,
         permissions: Permissions,
@@ -38,6 +38,7 @@ class WireTraffic(Traffic):
         watch: Watch,
     ) -> None:
         super().__init__(lifetime, clock, invocations, faults)
+        self._exact = clock.exact
         self._permissions = permissions
         self._mail = mail
         self._meter = meter
@@ -68,7 +69,8 @@ class WireTraffic(Traffic):
 
     def _forward(self, request: Request, send: Send) -> tuple[AWSResponse, Answer]:
         self._mail.before(request)
-        response = send()
+        with self._exact():
+            response = send()
         answer = answer_of(response)
         self._mail.after(request, answer)
         self._watch.after(request, answer)

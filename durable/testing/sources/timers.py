@@ -15,6 +15,14 @@ from durable.testing.template.stack import Queue
 Name = tuple[str, str]  # the group's and the schedule's
 
 
+CheckRole = Callable[[str, str, str], None]
+"""Raises when the role of this ARN does not allow an action on a resource."""
+
+
+def _nobody_is_checked(role: str, action: str, resource: str) -> None:
+    """Allow everything."""
+
+
 @dataclass(frozen=True, slots=True)
 class Timer:
     """A schedule that will fire."""
@@ -27,6 +35,8 @@ class Timer:
     input: str
     deleted: bool  # by itself, once it has fired for the last time
     after: After = field(repr=False, compare=False)
+    role: str = ""  # ARN of what the scheduler acts as
+    dead_letters: str = ""  # ARN of the queue for what can't be delivered
 
 
 @dataclass(slots=True)
@@ -37,6 +47,7 @@ class Timers:
     queues: Mapping[str, Queue]
     put: Callable[[Queue, str], None]  # a message into a queue
     forget: Callable[[Timer], None]  # a schedule: it is not there any more
+    check_role: CheckRole = _nobody_is_checked
     _timers: dict[Name, Timer] = field(default_factory=dict)
 
     def add(self, name: Name, settings: Mapping[str, Any]) -> None:
@@ -55,6 +66,8 @@ class Timers:
             target.get("Input", "{}"),
             settings.get("ActionAfterCompletion") == "DELETE",
             after,
+            target.get("RoleArn", ""),
+            target.get("DeadLetterConfig", {}).get("Arn", ""),
         )
 
     def remove(self, name: Name) -> None:
@@ -92,6 +105,8 @@ class Timers:
             raise ConfigurationError(
                 f"the schedule {timer.name} delivers to {timer.target}, which is no queue of the template."
             )
+        for arn in filter(None, (timer.target, timer.dead_letters)):
+            self.check_role(timer.role, "sqs:SendMessage", arn)
         self.put(queue, _filled(timer))
         following = timer.after(timer.moment)
         if following is not None:

@@ -1,0 +1,105 @@
+"""Do something as a cold process would, much later, in a copy of this one: the test's own objects stay as they are."""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import select
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from datetime import timedelta
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import NoReturn
+
+import msgspec
+
+from durable.testing.clock import VirtualClock
+
+LATER = timedelta(
+    days=511, hours=7, minutes=13, seconds=17, milliseconds=211
+)  # another second, hour, day, month and year
+PATIENCE = 60.0  # seconds of real time that the copy may take
+_CACHE = type(lru_cache(print))
+_NOT_THE_USERS = (
+    str(Path(os.__file__).parent),
+    str(Path(__file__).parents[2]),
+)  # Python's modules, packages, durable's
+
+Work = Callable[[], list[str]]
+
+
+def elsewhere(clock: VirtualClock, work: Work) -> list[str]:
+    """Do the work at another time, with other random numbers and empty caches, and return what it returns.
+
+    It is done in a fork of this process. Where there are none (Windows) it is done here, and what it changes stays changed.
+    """
+    if not hasattr(os, "fork"):
+        return _later(clock, work)
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore", DeprecationWarning
+        )  # there may be threads of bodies: the copy does without them
+        child = os.fork()
+    if child == 0:
+        os.close(reading)
+        _be_the_copy(clock, work, writing)
+    os.close(writing)
+    return _answer(child, reading)
+
+
+def _later(clock: VirtualClock, work: Work) -> list[str]:
+    state = random.getstate()
+    random.seed()
+    try:
+        with clock.ahead(LATER):
+            return work()
+    finally:
+        random.setstate(state)
+
+
+def _be_the_copy(clock: VirtualClock, work: Work, writing: int) -> NoReturn:
+    """Do the work, hand over what it returns, and end without a trace: no output, no cleaning up."""
+    try:
+        logging.disable()
+        _forget_caches()
+        with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
+            answer = _later(clock, work)
+        with os.fdopen(writing, "wb") as pipe:
+            pipe.write(msgspec.json.encode(answer))
+    finally:
+        os._exit(0)
+
+
+def _answer(child: int, reading: int) -> list[str]:
+    with os.fdopen(reading, "rb") as pipe:
+        if not select.select([pipe], [], [], PATIENCE)[0]:
+            os.kill(child, signal.SIGKILL)
+        content = pipe.read()
+    os.waitpid(child, 0)
+    if not content:
+        return [
+            f"the workflow's code ends its process, or does not come to an end within {PATIENCE:g} s, when it is replayed"
+        ]
+    return msgspec.json.decode(content, type=list[str])
+
+
+def _forget_caches() -> None:
+    """Empty what `functools` keeps for the user's functions: a cold process has it not."""
+    for module in list(_users_modules()):
+        for value in list(vars(module).values()):
+            if isinstance(value, _CACHE):
+                value.cache_clear()
+
+
+def _users_modules() -> Iterator[ModuleType]:
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if isinstance(file, str) and not file.startswith(_NOT_THE_USERS):
+            yield module
