@@ -106,6 +106,7 @@ class Deployment:
 
     def _pump(self) -> Pump:
         services, invoke = self.services, self.runner.invoke
+        polling = self.lifetime.guarded(services.polling)  # a batch that was taken may be kept for longer
         queues, streams, schedules = [], [], []
         for source in (source for function in services.stack.functions.values() for source in function.sources):
             match source:
@@ -114,7 +115,7 @@ class Deployment:
                     assert queue is not None, (
                         f"{source.function} polls {source.queue}, which the template does not make"
                     )
-                    queues.append(QueuePoller(source, queue, services.polling, invoke))
+                    queues.append(QueuePoller(source, queue, polling, invoke))
                 case StreamSource():
                     streams.append(StreamReader(source, services.feed(source), self.clock, invoke))
                 case ScheduleSource():

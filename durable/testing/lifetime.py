@@ -79,13 +79,14 @@ class Lifetime:
         """Return the ports, those that make requests wrapped so that they check first."""
         return replace(
             ports,
-            store=self._guarded(ports.store),
-            values=self._guarded(ports.values),
-            queue=self._guarded(ports.queue),
-            publisher=None if ports.publisher is None else self._guarded(ports.publisher),
+            store=self.guarded(ports.store),
+            values=self.guarded(ports.values),
+            queue=self.guarded(ports.queue),
+            publisher=None if ports.publisher is None else self.guarded(ports.publisher),
         )
 
-    def _guarded(self, port: P) -> P:
+    def guarded(self, port: P) -> P:
+        """Return the port, wrapped so that each use of it is checked first."""
         return cast(P, _Guarded(port, self))
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import boto3
@@ -19,7 +20,7 @@ kept: dict[str, Any] = {}
 
 
 def keep(step: Step) -> None:
-    kept.update(step=step, client=step.client, table=boto3.client("dynamodb"))
+    kept.update(step=step, client=step.client, make=boto3.client)
 
 
 @workflow
@@ -46,16 +47,14 @@ def network(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return sent
 
 
-@pytest.fixture
-def closed(network: list[str]) -> Iterator[Harness]:
+@pytest.fixture(params=["moto", "local"])
+def closed(network: list[str], request: pytest.FixtureRequest) -> Iterator[Harness]:
     """A harness whose block has ended, with an execution that waits for a message."""
     kept.clear()
-    with Harness(workflows=[order]) as durable:
+    with Harness(workflows=[order], store=request.param) as durable:
         kept["execution"] = durable.start(order, execution_id="one")
         durable.run()
         kept["batch"] = _left_in_the_queue(durable)
-        kept["made"] = boto3.client("sqs"), boto3.resource("dynamodb").Table("durable-Table")
-        kept["pages"] = boto3.client("dynamodb").get_paginator("scan")
     yield durable
     assert network == []
 
@@ -89,10 +88,6 @@ USES: dict[str, Callable[[Harness], object]] = {
     "cancel": lambda durable: kept["execution"].cancel(),
     "an action": lambda durable: kept["execution"].action(seen),
     "a step's client": lambda durable: kept["client"].start(order),
-    "a boto3 client of a body": lambda durable: kept["table"].scan(TableName="durable-Table"),
-    "a boto3 client of the test": lambda durable: kept["made"][0].list_queues(),
-    "a boto3 resource": lambda durable: kept["made"][1].scan(),
-    "a boto3 paginator": lambda durable: list(kept["pages"].paginate(TableName="durable-Table")),
     "entering it again": lambda durable: durable.__enter__(),
 }
 
@@ -101,6 +96,39 @@ USES: dict[str, Callable[[Harness], object]] = {
 def test_it_raises_when_the_block_has_ended(closed: Harness, use: Callable[[Harness], object]) -> None:
     with pytest.raises(DurableError, match=r"with Harness|`with` block|the running step"):
         use(closed)
+
+
+def _first_page(pages: Any) -> Any:
+    return next(iter(pages.paginate(TableName="durable-Table")))
+
+
+BOTO3: dict[str, Callable[[], Callable[[], object]]] = {
+    "a client": lambda: boto3.client("sqs").list_queues,
+    "a resource": lambda: boto3.resource("dynamodb").Table("durable-Table").scan,
+    "a paginator": lambda: partial(_first_page, boto3.client("dynamodb").get_paginator("scan")),
+    "a client of a session": lambda: boto3.Session(region_name="us-east-1").client("s3").list_buckets,
+}
+
+
+@pytest.mark.parametrize("make", BOTO3.values(), ids=BOTO3)
+@pytest.mark.parametrize("where", ["in the test", "in a body"])
+def test_boto3_raises_when_the_block_has_ended(network: list[str], make: Any, where: str) -> None:
+    @workflow
+    def order(ctx: Context) -> None:
+        ctx.step("make", lambda step: made.append(make()))
+
+    made: list[Callable[[], object]] = []
+    with Harness(workflows=[order], store="moto") as durable:
+        if where == "in a body":
+            durable.start(order)
+            durable.run()
+        else:
+            made.append(make())
+        made[0]()
+    with pytest.raises(ConfigurationError, match="a boto3 client that was made inside a harness was used after"):
+        made[0]()
+
+    assert network == []
 
 
 @pytest.mark.parametrize("use", list(USES.values())[:11], ids=list(USES)[:11])
@@ -132,7 +160,7 @@ def test_a_thread_that_outlives_the_block_is_refused(network: list[str]) -> None
             except DurableError as error:
                 outcome.append(error)
 
-    with Harness(workflows=[order]) as durable:
+    with Harness(workflows=[order], store="moto") as durable:
         boto3_client = boto3.client("sqs")
         thread = threading.Thread(target=go_on, args=(durable.application.client,))
         thread.start()
@@ -175,6 +203,19 @@ def test_two_harnesses_at_once_are_refused_and_the_first_goes_on() -> None:
         assert execution.status == "waiting"
 
 
+@pytest.mark.parametrize("make", BOTO3.values(), ids=BOTO3)
+def test_no_call_of_boto3_leaves_a_harness_over_the_local_store(network: list[str], make: Any) -> None:
+    before = make()
+    with Harness(workflows=[order], store="local"):
+        for call in (before, made := make()):
+            with pytest.raises(ConfigurationError, match="the local store answers no calls of boto3"):
+                call()
+    with pytest.raises(ConfigurationError, match="a boto3 client that was made inside a harness was used after"):
+        made()
+
+    assert network == []
+
+
 def test_a_client_of_before_the_harness_is_answered_by_the_emulator_inside_and_is_free_after_it() -> None:
     code = """
 import boto3
@@ -188,7 +229,7 @@ def send(session, request):
     raise SystemExit("the network")
 
 URLLib3Session.send = send
-with Harness(workflows=[]) as durable:
+with Harness(workflows=[], store="moto") as durable:
     print(len(client.list_queues()["QueueUrls"]), durable.calls[-1].operation)
 client.list_queues()
 """

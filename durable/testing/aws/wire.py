@@ -59,13 +59,12 @@ def tapped(carry: Carry) -> Iterator[None]:
     Clients that were made before moto was imported have no hook of moto: their attempts are handed over where botocore
     would put them on the network. Clients that are made inside refuse to work when no harness is open any more.
     """
-    from botocore.client import ClientCreator
     from botocore.endpoint import Endpoint
     from botocore.exceptions import ConnectionClosedError
     from moto.core.botocore_stubber import BotocoreStubber
     from moto.core.models import botocore_stubber
 
-    forward, create = BotocoreStubber.__call__, ClientCreator.create_client
+    forward = BotocoreStubber.__call__
     exchange: Callable[..., Any] = vars(Endpoint)["_do_get_response"]
     operations = threading.local()
 
@@ -90,18 +89,41 @@ def tapped(carry: Carry) -> Iterator[None]:
     def unhooked(_endpoint: Any, request: AWSPreparedRequest) -> Any:
         return call(botocore_stubber, operations.current, request)
 
+    with ExitStack() as patches:
+        patches.enter_context(patch.object(BotocoreStubber, "__call__", call))
+        patches.enter_context(patch.object(Endpoint, "_do_get_response", named))
+        patches.enter_context(patch.object(Endpoint, "_send", unhooked))
+        patches.enter_context(clients_refuse_outside())
+        patches.enter_context(patch("botocore.endpoint.time", _NoWait))
+        yield
+
+
+@contextmanager
+def clients_refuse_outside() -> Iterator[None]:
+    """Clients that are made meanwhile refuse to make a call when no harness is open."""
+    from botocore.client import ClientCreator
+
+    create = ClientCreator.create_client
+
     def guarded(*arguments: Any, **settings: Any) -> Any:
         client: Any = create(*arguments, **settings)
         for event in ("before-call", "before-send"):  # before it is signed; and before each repeated attempt
             client.meta.events.register_first(event, refuse_outside, unique_id=f"durable-{event}")
         return client
 
-    with ExitStack() as patches:
-        patches.enter_context(patch.object(BotocoreStubber, "__call__", call))
-        patches.enter_context(patch.object(Endpoint, "_do_get_response", named))
-        patches.enter_context(patch.object(Endpoint, "_send", unhooked))
-        patches.enter_context(patch.object(ClientCreator, "create_client", guarded))
-        patches.enter_context(patch("botocore.endpoint.time", _NoWait))
+    with patch.object(ClientCreator, "create_client", guarded):
+        yield
+
+
+@contextmanager
+def calls_refused(why: Exception) -> Iterator[None]:
+    """No call of botocore leaves the process."""
+    from botocore.endpoint import Endpoint
+
+    def refuse(_endpoint: Any, _request: Any) -> NoReturn:
+        raise why
+
+    with clients_refuse_outside(), patch.object(Endpoint, "_send", refuse):
         yield
 
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import random
 import select
 import signal
 import sys
+import sysconfig
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from datetime import timedelta
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
-from typing import NoReturn
+from typing import Any, NoReturn
+from unittest.mock import patch
 
 import msgspec
 
@@ -26,10 +29,8 @@ LATER = timedelta(
 )  # another second, hour, day, month and year
 PATIENCE = 60.0  # seconds of real time that the copy may take
 _CACHE = type(lru_cache(print))
-_NOT_THE_USERS = (
-    str(Path(os.__file__).parent),
-    str(Path(__file__).parents[2]),
-)  # Python's modules, packages, durable's
+_PYTHON = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
+_DURABLE = str(Path(__file__).parents[2])
 
 Work = Callable[[], list[str]]
 
@@ -41,15 +42,15 @@ def elsewhere(clock: VirtualClock, work: Work) -> list[str]:
     """
     if not hasattr(os, "fork"):
         return _later(clock, work)
+    caches = list(_caches())  # looked for here: in the copy each look costs a copied page of memory
     reading, writing = os.pipe()
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", DeprecationWarning
-        )  # there may be threads of bodies: the copy does without them
+        # From Python 3.12 on, where there are threads (of bodies): the copy does without them.
+        warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if child == 0:
         os.close(reading)
-        _be_the_copy(clock, work, writing)
+        _be_the_copy(clock, work, caches, writing)
     os.close(writing)
     return _answer(child, reading)
 
@@ -64,17 +65,30 @@ def _later(clock: VirtualClock, work: Work) -> list[str]:
         random.setstate(state)
 
 
-def _be_the_copy(clock: VirtualClock, work: Work, writing: int) -> NoReturn:
-    """Do the work, hand over what it returns, and end without a trace: no output, no cleaning up."""
+def _be_the_copy(clock: VirtualClock, work: Work, caches: list[Any], writing: int) -> NoReturn:
+    """Do the work, hand over what it returns, and end without a trace: no output, no log, no cleaning up."""
     try:
-        logging.disable()
-        _forget_caches()
-        with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
+        gc.disable()  # it would touch, and so copy, all that there is
+        for each in caches:
+            each.cache_clear()
+        with _silence():
             answer = _later(clock, work)
         with os.fdopen(writing, "wb") as pipe:
             pipe.write(msgspec.json.encode(answer))
     finally:
         os._exit(0)
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Nothing is printed or logged: it was, when it ran."""
+    with (
+        Path(os.devnull).open("w") as nowhere,
+        redirect_stdout(nowhere),
+        redirect_stderr(nowhere),
+        patch.object(logging.Logger, "handle", lambda logger, record: None),
+    ):
+        yield
 
 
 def _answer(child: int, reading: int) -> list[str]:
@@ -90,16 +104,14 @@ def _answer(child: int, reading: int) -> list[str]:
     return msgspec.json.decode(content, type=list[str])
 
 
-def _forget_caches() -> None:
-    """Empty what `functools` keeps for the user's functions: a cold process has it not."""
-    for module in list(_users_modules()):
-        for value in list(vars(module).values()):
-            if isinstance(value, _CACHE):
-                value.cache_clear()
+def _caches() -> Iterator[Any]:
+    """Find what `functools` keeps for the user's functions: a cold process has it not."""
+    for module in _users_modules(len(sys.modules)):
+        yield from (value for value in list(vars(module).values()) if isinstance(value, _CACHE))
 
 
-def _users_modules() -> Iterator[ModuleType]:
-    for module in list(sys.modules.values()):
-        file = getattr(module, "__file__", None)
-        if isinstance(file, str) and not file.startswith(_NOT_THE_USERS):
-            yield module
+@lru_cache(maxsize=1)
+def _users_modules(loaded: int) -> list[ModuleType]:
+    """The modules that are neither Python's nor of an installed package; they are looked for again when there are more."""
+    files = [(module, getattr(module, "__file__", None)) for module in list(sys.modules.values())]
+    return [module for module, file in files if isinstance(file, str) and not file.startswith((*_PYTHON, _DURABLE))]

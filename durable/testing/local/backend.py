@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from uuid import UUID
 
+from durable.errors import ConfigurationError
 from durable.local.blobs import SqliteBlobs
 from durable.local.database import Database
 from durable.local.messages import Messages, QueueSettings
@@ -38,10 +40,26 @@ def local(world: World) -> Iterator[Services]:
     """Everything of the template that holds data is a table of one SQLite database."""
     database = Database()
     try:
-        with world.clock:
+        with world.clock, _no_aws():
             yield _Local(world, database).services()
     finally:
         database.close()
+
+
+@contextmanager
+def _no_aws() -> Iterator[None]:
+    """Calls of boto3 in the user's code are refused: nothing answers them here, and they must not reach the real AWS."""
+    if "botocore" not in sys.modules:
+        yield
+        return
+    from durable.testing.aws.wire import calls_refused
+
+    why = ConfigurationError(
+        "the local store answers no calls of boto3, and nothing was sent. Use Harness(store='moto'), where every call of "
+        "boto3 is answered, or let the code under test take its client as a parameter."
+    )
+    with calls_refused(why):
+        yield
 
 
 class _Local:
