@@ -19,7 +19,7 @@ from durable.api.workflow import AnyWorkflow
 from durable.engine.branch import Branch, ending
 from durable.engine.decisions import RECORDED_FIRST
 from durable.engine.entries import Operation, StepEntry
-from durable.engine.history import History
+from durable.engine.history import History, RecordedScope
 from durable.engine.operations import Scope
 from durable.engine.outcomes import Diverged, Done, Failed, Note, Outcome, Ready, Undoable
 from durable.usercode.failures import described, original
@@ -77,7 +77,7 @@ class Replay:
         self._answer: Any = None
         self._started = False
         history.root.start_again()
-        self._branch = Branch(self, history.root, settings.created)
+        self._branch = self._make_branch(history.root, settings.created)
         log = ExecutionLog(settings.fields, self._is_live)
         self._pending = lambda: self._run(workflow, log)
 
@@ -132,6 +132,9 @@ class Replay:
         return bool(self.occupied) or not (self.collecting or self._branch.behind or self._branch.closing)
 
     # --- the code --------------------------------------------------------------------------------------------------
+
+    def _make_branch(self, recorded: RecordedScope, clock: int) -> Branch:
+        return Branch(self, recorded, clock)
 
     def _run(self, workflow: AnyWorkflow, log: ExecutionLog) -> Outcome:
         branch = self._branch

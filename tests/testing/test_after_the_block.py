@@ -204,7 +204,12 @@ def test_two_harnesses_at_once_are_refused_and_the_first_goes_on() -> None:
 
 
 @pytest.mark.parametrize("make", BOTO3.values(), ids=BOTO3)
-def test_no_call_of_boto3_leaves_a_harness_over_the_local_store(network: list[str], make: Any) -> None:
+def test_no_call_of_boto3_leaves_a_harness_over_the_local_store(
+    network: list[str], monkeypatch: pytest.MonkeyPatch, make: Any
+) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "mine")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     before = make()
     with Harness(workflows=[order], store="local"):
         for call in (before, made := make()):

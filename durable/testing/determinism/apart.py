@@ -72,7 +72,10 @@ def _be_the_copy(clock: VirtualClock, work: Work, caches: list[Any], writing: in
         for each in caches:
             each.cache_clear()
         with _silence():
-            answer = _later(clock, work)
+            try:
+                answer = _later(clock, work)
+            except Exception as error:
+                answer = [f"the replay failed: {type(error).__name__}: {error}"]
         with os.fdopen(writing, "wb") as pipe:
             pipe.write(msgspec.json.encode(answer))
     finally:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Self
 
 import msgspec
@@ -26,14 +26,16 @@ class Recording(msgspec.Struct, frozen=True):
     def read(cls, ports: Ports, execution_id: str) -> Self | None:
         """Read an execution; None when there is none of this id (any more)."""
         head = ports.store.read(execution_id)
-        return None if head is None else reading(ports.store, head, lambda seen: cls.of(seen, history_of(ports, seen)))
+        if head is None:
+            return None
+        return reading(ports.store, head, lambda seen: cls.of(seen, history_of(ports, seen), ports.values.kept))
 
     @classmethod
-    def of(cls, head: Head, history: History) -> Self:
+    def of(cls, head: Head, history: History, fetch: Callable[[str, str], bytes]) -> Self:
         """Make the recording of a history, with all values that it names."""
         entries = list(history)
         references = {reference for entry in entries for reference in entry.references}
-        return cls(head, pack(entries), {reference: history.fetch(reference) for reference in references})
+        return cls(head, pack(entries), {reference: fetch(head.execution_id, reference) for reference in references})
 
     @property
     def entries(self) -> list[Entry]:
@@ -42,4 +44,4 @@ class Recording(msgspec.Struct, frozen=True):
 
     def history(self) -> History:
         """Return a history of its own for one replay."""
-        return History(self.entries, self.values.__getitem__)
+        return History(self.entries)
