@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Self
 
 import msgspec
 
-from durable.engine.entries import Entry, pack, unpack
+from durable.engine.entries import pack, unpack
 from durable.engine.history import History
 from durable.protocol.head import Head
-from durable.runtime.client.execution import history_of
-from durable.runtime.client.reading import reading
+from durable.runtime.client.snapshot import Snapshot, look
 from durable.runtime.ports import Ports
 
 
@@ -28,20 +28,14 @@ class Recording(msgspec.Struct, frozen=True):
         head = ports.store.read(execution_id)
         if head is None:
             return None
-        return reading(ports.store, head, lambda seen: cls.of(seen, history_of(ports, seen), ports.values.kept))
+        return look(ports, head, None, partial(cls._of, fetch=partial(ports.values.kept, execution_id)))
 
     @classmethod
-    def of(cls, head: Head, history: History, fetch: Callable[[str, str], bytes]) -> Self:
-        """Make the recording of a history, with all values that it names."""
-        entries = list(history)
+    def _of(cls, snapshot: Snapshot, fetch: Callable[[str], bytes]) -> Self:
+        entries = list(snapshot.history)
         references = {reference for entry in entries for reference in entry.references}
-        return cls(head, pack(entries), {reference: fetch(head.execution_id, reference) for reference in references})
-
-    @property
-    def entries(self) -> list[Entry]:
-        """Its entries."""
-        return unpack(self.packed)
+        return cls(snapshot.head, pack(entries), {reference: fetch(reference) for reference in references})
 
     def history(self) -> History:
         """Return a history of its own for one replay."""
-        return History(self.entries)
+        return History(unpack(self.packed))
