@@ -337,7 +337,7 @@ PATHS: dict[str, Callable[[Harness], None]] = {
 def test_a_role_allows_what_its_function_calls_and_nothing_more(
     function: str, transport: Literal["sqs", "eventbridge"]
 ) -> None:
-    with Harness(workflows=FLOWS, transport=transport) as durable:
+    with Harness(workflows=FLOWS, transport=transport, store="moto") as durable:
         PATHS[function](durable)
 
         granted = durable.permissions.granted(function)

@@ -145,7 +145,7 @@ def shuffled(ctx: Context) -> str:
         (more, "it returned; replayed, the code comes to the step 'b'"),
         (fewer, "at 'a' it has a step 'a'; replayed, the code has the end of the workflow"),
         (raises, "it returned; replayed, the code raises ValueError: last year's"),
-        (inside_a_block, "at 'block/a' it has a step called with other arguments; replayed, the code has these: "),
+        (inside_a_block, "at 'block/a' it has a step called with other arguments"),
         (shuffled, "replayed, the code has it after that"),
     ],
     ids=lambda value: getattr(value, "__name__", None),

@@ -9,11 +9,13 @@ from durable.api.workflow import Workflow
 from durable.engine.branch import Branch, E
 from durable.engine.entries import StepEntry
 from durable.engine.history import RecordedScope
+from durable.engine.interrupts import ProcessEnds
 from durable.engine.outcomes import Diverged, Done, Failed, NeedsMessages, NeedsValue, Parked, Ready, Replies
 from durable.engine.replay import Replay, Settings
 from durable.errors import HistoryDiverged
 from durable.protocol.head import Head, Status
 from durable.testing.determinism.recording import Recording
+from durable.usercode.failures import described
 
 Ended = Ready | Parked | Done | Failed | Diverged
 
@@ -25,14 +27,19 @@ def difference(recording: Recording, workflow: Workflow[Any, Any, Any], drift: D
     cancelled or is under way may stop anywhere behind what is recorded.
     """
     head = recording.head
-    if head.status is Status.DIVERGED:  # found when it ran, and recorded
-        return None
-    replay = _InOrder(workflow, recording.history(), _settings(head, workflow.drift or drift))
+    history = recording.history()
+    if history.divergence is not None and head.status not in (Status.COMPLETED, Status.WAITING):
+        return None  # found when it ran, and recorded
+    replay = _InOrder(workflow, history, _settings(head, workflow.drift or drift))
     try:
         outcome = _driven(replay, recording)
         new = [f"a new {note.entry.kind} '{note.entry.path}'" for note in replay.take_notes()]
+    except ProcessEnds:  # the test has the process die in the workflow's code
+        return None
     finally:
         replay.close()
+    if _is_used_up(outcome):
+        return None
     if isinstance(outcome, Diverged):
         found = outcome.error
         return f"at '{found.path}' it has {found.recorded}; replayed, the code has {found.requested}"
@@ -58,10 +65,19 @@ def _driven(replay: Replay, recording: Recording) -> Ended:
                 return outcome
 
 
+def _is_used_up(outcome: Ended) -> bool:
+    """Whether the code asks for the next of what a test hands out one by one, and there is no more."""
+    match outcome:
+        case Failed(error):
+            return issubclass(type(error), StopIteration)
+        case Diverged(error):
+            return issubclass(type(error.__cause__), StopIteration)
+        case _:
+            return False
+
+
 def _unlike(status: Status, outcome: Ended, new: list[str]) -> str | None:
     match status, outcome:
-        case _, Failed(StopIteration()):  # of what a test hands out one by one, there is no more
-            return None
         case Status.COMPLETED, Done() if not new:
             return None
         case Status.WAITING, Parked(entry=None) if not new:
@@ -83,7 +99,7 @@ def _does(outcome: Ended, new: list[str]) -> str:
         case Parked(_, entry):
             return "waits" if entry is None else f"comes to a new {entry.kind} '{entry.path}'"
         case Failed(error):
-            return f"raises {type(error).__name__}: {error}"
+            return f"raises {described(error)}"
         case _:
             return "returns"
 
