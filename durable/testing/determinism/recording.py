@@ -8,6 +8,7 @@ from typing import Self
 
 import msgspec
 
+from durable.codec.formats import NewerFormat
 from durable.engine.entries import pack, unpack
 from durable.engine.history import History
 from durable.protocol.head import Head
@@ -24,11 +25,14 @@ class Recording(msgspec.Struct, frozen=True):
 
     @classmethod
     def read(cls, ports: Ports, execution_id: str) -> Self | None:
-        """Read an execution; None when there is none of this id (any more)."""
-        head = ports.store.read(execution_id)
-        if head is None:
+        """Read an execution; None when there is none of this id (any more), or a newer release has written it."""
+        try:
+            head = ports.store.read(execution_id)
+            if head is None:
+                return None
+            return look(ports, head, None, partial(cls._of, fetch=partial(ports.values.kept, execution_id)))
+        except NewerFormat:
             return None
-        return look(ports, head, None, partial(cls._of, fetch=partial(ports.values.kept, execution_id)))
 
     @classmethod
     def _of(cls, snapshot: Snapshot, fetch: Callable[[str], bytes]) -> Self:
