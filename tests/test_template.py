@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from durable.aws.metrics import _EXECUTIONS, _NOTICES, _ROLLBACKS, _STEPS
+from durable.aws.metrics import _EXECUTIONS, _INCIDENTS, _ROLLBACKS, _STEPS
 from durable.testing.aws.patterns import matches
 from durable.testing.template.definitions import QueueSource, ScheduleSource, StreamSource, functions
 from durable.testing.template.template import FUNCTION, Template
@@ -578,6 +578,6 @@ def test_the_dashboard_shows_metrics_that_are_written(template: Template) -> Non
     body = dashboard["DashboardBody"]
 
     assert len(json.loads(body)["widgets"]) == 7
-    written = {*_STEPS.values(), *_EXECUTIONS.values(), *_ROLLBACKS.values(), *_NOTICES.values()}
+    written = {*_STEPS.values(), *_EXECUTIONS.values(), *_ROLLBACKS.values(), *_INCIDENTS.values()}
     searched = set(re.findall(r"MetricName=(\w+)", body))
     assert searched - {"ExecutionsStarted", "StepDuration"} <= written
