@@ -7,7 +7,11 @@ READY  := $(VENV)/ready
 OVER_THE_BUS := crash_matrix delivered_twice long_waits lost_answers messages_are_lost stable_identities
 SAM    := SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=us-east-1 .venv-sam/bin/sam
 
-.PHONY: setup check check-template format test test-fast test-all build test-deploy deploy-local demo bench mutants guarantees lock clean
+.DEFAULT_GOAL := help
+.PHONY: help setup lint check check-template format test test-fast test-cold test-all build test-deploy deploy-local demo bench bench-peers mutants guarantees lock clean
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
 
 setup: $(READY)  ## a virtual environment with the locked requirements
 
@@ -17,18 +21,20 @@ $(READY): requirements/dev.txt pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $(READY)
 
-check: $(READY) check-template  ## format, lint, types, layers, templates
+lint: $(READY)  ## format, lint, types, layers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+check: lint check-template  ## the same, and the templates
 
 check-template: $(READY) .venv-sam/ready .venv-checkov/ready  ## the templates: SAM, CloudFormation, and what is not safe
 	$(SAM) validate --lint
 	$(BIN)/cfn-lint template.yaml infra/*.yaml
 	BC_SKIP_MAPPING=TRUE CKV_OFFLINE=1 .venv-checkov/bin/checkov
 
-format: $(READY)
+format: $(READY)  ## what ruff can do by itself
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
@@ -37,6 +43,9 @@ test: $(READY)  ## the whole suite, offline: scenarios on the local store in ful
 
 test-fast: $(READY)  ## everything on the local store alone, after every change: about a minute
 	DURABLE_TEST_STORE=local $(BIN)/pytest -n 2 --ignore=tests/aws --ignore=tests/demo
+
+test-cold: $(READY)  ## the examples, each run replayed in fresh processes under two values of PYTHONHASHSEED
+	$(BIN)/pytest --durable-cold tests/examples
 
 test-all: $(READY)  ## the suite on every Python that is installed, and the scenarios over EventBridge
 	for python in $(PYTHONS); do \
@@ -87,7 +96,7 @@ lock:  ## write the hashed requirements (needs uv)
 	    uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header requirements/tools-$$tool.in -o requirements/tools-$$tool.txt || exit 1; \
 	done
 
-clean:
+clean:  ## remove what the commands have made
 	rm -rf $(VENV) .venv-sam .venv-checkov .venv-lambda .venv-ministack .aws-sam .mypy_cache .ruff_cache .hypothesis .demo
 
 include infra/sam.mk

@@ -1,4 +1,8 @@
-"""Import time of each handler beyond `import boto3`, by -X importtime, in processes of their own."""
+"""Import time of each handler beside that of boto3, by -X importtime, in processes of their own.
+
+An environment with PYTHONDONTWRITEBYTECODE would have every process compile the modules again, which takes several times as
+long as importing them: the processes run without that variable.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +17,21 @@ from infra.bench.report import Figure
 HANDLERS = ("worker", "api", "start", "terminal_failure", "dead_letters", "sweeper")
 RUNS = 5
 LINE = re.compile(r"import time:\s+(\d+) \|\s+\d+ \| +(\S+)")
+DURABLE, HANDLER = 0.25, 0.6  # of the time that boto3 takes: durable itself, and all that a handler adds
+NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
 UNUSED = ("moto", "pydantic", "asyncio", "unittest", "aws_xray_sdk", "pytest", "multiprocessing")
 
 
 def figures() -> Iterator[Figure]:
-    """Milliseconds of the modules' own time, the least of several runs."""
-    yield Figure("import durable, after boto3", min(_own("durable", "durable") for _ in range(RUNS)), "ms", 25)
+    """The modules' own time beside that of boto3, each the least of several runs."""
+    yield Figure("modules without bytecode, whose import times would say nothing", _uncompiled(), "", 0)
+    boto3 = min(sum(_times("import boto3").values()) for _ in range(RUNS)) / 1000
+    yield Figure("import boto3", boto3, "ms")
+    durable = min(_own("durable", "durable") for _ in range(RUNS))
+    yield Figure("import durable / import boto3", durable / boto3, "x", DURABLE)
     for handler in HANDLERS:
-        module = f"handler.{handler}"
-        yield Figure(f"import {module}, after boto3", min(_own(module) for _ in range(RUNS)), "ms", 150)
+        own = min(_own(f"handler.{handler}") for _ in range(RUNS))
+        yield Figure(f"import handler.{handler}, after boto3 / import boto3", own / boto3, "x", HANDLER)
     loaded = _loaded("handler.worker")
     for name in UNUSED:
         yield Figure(
@@ -30,7 +40,7 @@ def figures() -> Iterator[Figure]:
 
 
 def _own(module: str, *packages: str) -> float:
-    """Of what is loaded after boto3; `packages`: of these alone."""
+    """Milliseconds of what is loaded after boto3; `packages`: of these alone."""
     after = _times(f"import boto3\nimport {module}").items()
     before = _times("import boto3")
     own = [
@@ -42,8 +52,12 @@ def _own(module: str, *packages: str) -> float:
 
 
 def _times(code: str) -> dict[str, int]:
+<<<<<<< HEAD
     done = _run("-X", "importtime", "-c", code)
     return {name: int(spent) for spent, name in LINE.findall(done.stderr)}
+=======
+    return {name: int(spent) for spent, name in LINE.findall(_run("-X", "importtime", "-c", code).stderr)}
+>>>>>>> e8b68ea (build(make): help, lint and test-cold; the benchmark's bars on time are ratios of one run, and what has ended costs a replay in proportion)
 
 
 def _loaded(module: str) -> list[str]:
@@ -51,9 +65,21 @@ def _loaded(module: str) -> list[str]:
     return _run("-c", code).stdout.split()
 
 
+<<<<<<< HEAD
 def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
     on_lambda = {**os.environ, "AWS_LAMBDA_RUNTIME_API": "127.0.0.1:9001"}  # where a function loads all while it starts
     return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=True, env=on_lambda)
+=======
+def _uncompiled() -> int:
+    """Of boto3 and durable, those that are compiled at each import: their folder can't be written."""
+    code = "import os, boto3, durable\nprint(*(os.path.exists(each.__cached__) for each in (boto3, durable)))"
+    return _run("-c", code).stdout.split().count("False")
+
+
+def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if name != NO_BYTECODE}
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=True, env=environment)
+>>>>>>> e8b68ea (build(make): help, lint and test-cold; the benchmark's bars on time are ratios of one run, and what has ended costs a replay in proportion)
 
 
 def _is_of(module: str, package: str) -> bool:

@@ -1,4 +1,4 @@
-"""Microseconds of engine time for a replayed step, and memory over many steps in one process."""
+"""What a replayed step costs, beside a fixed piece of Python work, and memory over many steps in one process."""
 
 from __future__ import annotations
 
@@ -13,10 +13,14 @@ from durable.engine.history import History
 from durable.engine.outcomes import Done
 from durable.engine.recorded import EntryStatus
 from durable.engine.replay import Replay, Settings
+from infra.bench import unit
 from infra.bench.report import Figure
 
-COUNTS = (100, 1_000, 10_000)
+COUNTS = (100, 1_000, 10_000, 100_000)
 RUNS = 7
+STEP = 0.8  # pieces of work that a replayed step takes at most
+LOAD = 0.8  # pieces of work that loading an entry takes at most
+LINEAR = 1.5  # times as long as a step of the shortest history: a longer one does not fit the processor's caches
 
 
 @dataclass(frozen=True)
@@ -34,14 +38,21 @@ def body(step: object, number: int) -> Result:
 
 def figures() -> Iterator[Figure]:
     """The best of several runs: the machine is shared, and noise only adds."""
+    piece = unit.best()
+    yield Figure("a piece of work", piece * 1e6, "µs")
+    first = 0.0
     for count in COUNTS:
         entries = [_entry(number) for number in range(count)]
         history = History(entries)
-        best = min(_replay(history, count) for _ in range(RUNS))
-        yield Figure(f"replay, {count:,} steps: a step", best / count * 1e6, "µs", 15)
+        step = min(_replay(history, count) for _ in range(RUNS)) / count
+        first = first or step
+        piece = min(piece, unit.best(3))
+        yield Figure(f"replay, {count:,} steps: a step", step * 1e6, "µs")
+        yield Figure(f"replay, {count:,} steps: a step / a piece of work", step / piece, "x", STEP)
+        yield Figure(f"replay, {count:,} steps: a step / one of {COUNTS[0]}", step / first, "x", LINEAR)
         packed = pack(entries)
-        loading = min(_load(packed) for _ in range(RUNS))
-        yield Figure(f"replay, {count:,} steps: loading an entry", loading / count * 1e6, "µs")
+        loading = min(_load(packed) for _ in range(RUNS)) / count
+        yield Figure(f"replay, {count:,} steps: loading an entry / a piece of work", loading / piece, "x", LOAD)
     yield from _memory()
 
 
@@ -92,6 +103,7 @@ def _memory() -> Iterator[Figure]:
     before = tracemalloc.get_traced_memory()[0]
     for _ in range(3):
         _replay(history, 10_000)
+    history.root.start_again()  # which forgets what the last replay has asked for
     after, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     yield Figure("memory left by three replays of 10,000 steps", (after - before) / 1024, "KB", 64)

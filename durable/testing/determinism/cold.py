@@ -39,8 +39,8 @@ class Repeats:
             with TemporaryDirectory() as folder:
                 file = Path(folder) / "recordings.json"
                 file.write_bytes(msgspec.json.encode(runs.recorded))
-                for seed in SEEDS:
-                    _repeat(pyfuncitem, file, seed)
+                for seed, process in [(seed, _started(pyfuncitem, file, seed)) for seed in SEEDS]:
+                    _finish(process, seed)
         return result
 
 
@@ -52,20 +52,24 @@ class Replays:
         Verification.runs = Runs(recorded)
 
 
-def _repeat(item: pytest.Function, file: Path, seed: str) -> None:
+def _started(item: pytest.Function, file: Path, seed: str) -> subprocess.Popen[str]:
     config = item.config
     where = [f"--rootdir={config.rootpath}", *([f"--config-file={config.inipath}"] if config.inipath else [])]
-    done = subprocess.run(
+    return subprocess.Popen(
         [sys.executable, "-m", "pytest", *where, f"{REPLAY}={file}", item.nodeid],
         cwd=config.rootpath,
         env={**_environment(), "PYTHONHASHSEED": seed},
         stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
-        check=False,
     )
-    if done.returncode != 0:
-        pytest.fail(f"in a fresh process, with PYTHONHASHSEED={seed}:\n{done.stdout}{done.stderr}", pytrace=False)
+
+
+def _finish(process: subprocess.Popen[str], seed: str) -> None:
+    output, _ = process.communicate()
+    if process.returncode != 0:
+        pytest.fail(f"in a fresh process, with PYTHONHASHSEED={seed}:\n{output}", pytrace=False)
 
 
 def _environment() -> dict[str, str]:

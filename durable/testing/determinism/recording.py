@@ -9,7 +9,7 @@ from typing import Self
 import msgspec
 
 from durable.codec.formats import NewerFormat
-from durable.engine.entries import pack, unpack
+from durable.engine.entries import Entry
 from durable.engine.history import History
 from durable.protocol.head import Head
 from durable.runtime.client.snapshot import Snapshot, look
@@ -20,7 +20,7 @@ class Recording(msgspec.Struct, frozen=True):
     """The head of an execution, its entries, and the values that are kept elsewhere, by reference."""
 
     head: Head
-    packed: bytes
+    entries: list[Entry]
     values: Mapping[str, bytes]
 
     @classmethod
@@ -38,8 +38,8 @@ class Recording(msgspec.Struct, frozen=True):
     def _of(cls, snapshot: Snapshot, fetch: Callable[[str], bytes]) -> Self:
         entries = list(snapshot.history)
         references = {reference for entry in entries for reference in entry.references}
-        return cls(snapshot.head, pack(entries), {reference: fetch(reference) for reference in references})
+        return cls(snapshot.head, entries, {reference: fetch(reference) for reference in references})
 
     def history(self) -> History:
         """Return a history of its own for one replay."""
-        return History(unpack(self.packed))
+        return History(self.entries)
