@@ -18,7 +18,7 @@ from durable.protocol.updates import Put
 from durable.runtime.invocation.services import Reach
 from durable.runtime.invocation.threads import Body, BodyThreads, Raised, Returned, TimedOut
 from durable.runtime.ports import Values
-from durable.runtime.storage.lease import WriteRefused
+from durable.runtime.storage.refusals import WriteRefused
 from durable.usercode.arguments import bound, copied
 from durable.usercode.failures import decisive, described, kind_of
 from durable.usercode.signatures import check_call

@@ -23,7 +23,8 @@ from durable.runtime.invocation.threads import BodyThreads
 from durable.runtime.ports import Ports
 from durable.runtime.registry import Registry
 from durable.runtime.storage.cache import SegmentCache, VarsCache
-from durable.runtime.storage.lease import Lease, give_back
+from durable.runtime.storage.giving_back import give_back
+from durable.runtime.storage.lease import Lease
 
 logger = logging.getLogger("durable.runtime")
 

@@ -20,7 +20,7 @@ from durable.protocol.head import Head, Status
 from durable.runtime.invocation import records
 from durable.runtime.invocation.invocation import Invocation
 from durable.runtime.invocation.work import Backoff, Left, Settled, Task, Unread, Work
-from durable.runtime.storage.lease import InboxChanged
+from durable.runtime.storage.refusals import InboxChanged
 from durable.usercode.failures import described, original
 
 SWALLOWED = (

@@ -23,7 +23,7 @@ from durable.runtime.invocation import records
 from durable.runtime.invocation.attempt import Attempt, Completed, Outcome, Result, Retrying, Unreadable
 from durable.runtime.invocation.invocation import Invocation
 from durable.runtime.invocation.services import Reach
-from durable.runtime.storage.lease import WriteRefused
+from durable.runtime.storage.refusals import WriteRefused
 
 E = TypeVar("E", StepEntry, RollbackEntry)
 

@@ -8,42 +8,26 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from durable.api.messages import Sent
-from durable.engine.entries import CauseEntry, Entry, OutputEntry, RollbackEntry, StepEntry, unpack
+from durable.engine.entries import Entry, unpack
 from durable.engine.history import History
 from durable.engine.interrupts import Fault, Interrupt, LeaseLost
-from durable.errors import DurableError
 from durable.protocol import writes
 from durable.protocol.checkpoint import Checkpoint, Continue, GiveBack
-from durable.protocol.head import TERMINAL, Head, Status
+from durable.protocol.head import Head, Status
 from durable.protocol.updates import Blocked, Refused, Update
 from durable.protocol.writes import Stored
 from durable.runtime.ports import Ports
 from durable.runtime.storage import inbox
 from durable.runtime.storage.cache import SegmentCache
-from durable.runtime.storage.chain import sealed_chain
+from durable.runtime.storage.giving_back import give_back
 from durable.runtime.storage.infrastructure import infrastructure
-from durable.runtime.storage.layout import Layout, following
 from durable.runtime.storage.placing import Placing
+from durable.runtime.storage.recorded import recorded, rollback_failed, unmarked
+from durable.runtime.storage.refusals import InboxChanged, WriteRefused
+from durable.runtime.storage.segments.chain import sealed_chain
+from durable.runtime.storage.segments.layout import Layout, following
 
-Document = tuple[
-    bytes | None, str
-]  # as it goes onto the head (None: it stays as it is), and the reference of a large one
-TRIES = 5  # of giving the lease back while commands come in
-
-
-class InboxChanged(Interrupt):
-    """A message came while the execution was about to park: look again (protocol rule 5)."""
-
-
-class WriteRefused(DurableError):
-    """One of the body's own writes could not be: nothing was written, and the attempt has failed (S10)."""
-
-    def __init__(self, index: int | None, reason: str, *, invalid: bool = False) -> None:
-        self.index = index
-        self.invalid = invalid  # a repetition would be refused as well
-        self.reason = reason
-        which = "a write" if index is None else f"write {index + 1}"
-        super().__init__(f"{which} of step.transact was refused: {reason}")
+Document = tuple[bytes | None, str]  # as it goes onto the head (None: it stays), and the reference of a large one
 
 
 class Prepared(Struct, frozen=True):
@@ -91,6 +75,11 @@ class Lease:
         if self._state is None:
             self._state = self.fetch(self.head.state_at) if self.head.state_at else self.head.state
         return self._state
+
+    def fetch(self, reference: str) -> bytes:
+        """Return a value that is stored elsewhere."""
+        with infrastructure():
+            return self._ports.values.kept(self.head.execution_id, reference)
 
     def messages(self, queues: Sequence[str] | None, count: int) -> Sequence[Sent]:
         """Return the oldest messages that wait, and that no entry has taken."""
@@ -146,27 +135,26 @@ class Lease:
             if seen is None or not self._is_mine(seen):
                 raise LeaseLost
             if seen.nonce == nonce:  # written now, or by an earlier try whose answer was lost
-                unmarked = self._unmarked(wanted, prepared)
+                mark = unmarked(self.history, wanted, prepared.entries)
                 self._applied(prepared, seen, wanted.state)
-                return self._obeyed(wanted, prepared, seen, unmarked)
+                return self._obeyed(wanted, prepared, seen, mark)
             self._look_again(wanted, seen)
 
     def _prepared(self, wanted: Checkpoint, document: Document, nonce: str) -> Prepared:
         """Seal what must be sealed, and make the write for the head as it was last seen."""
         head, (state, state_at) = self.head, document
-        recorded = self._recorded(wanted)
+        entries = recorded(head, self._noted, wanted)
         with infrastructure():
-            count, taken = inbox.consumed(head, recorded)
+            count, taken = inbox.consumed(head, entries)
             taken = inbox.fewer_marks(self._ports.store, head, taken)
-            layout = following(
-                self._layout, head, recorded, head.state if state is None else state, self._placing.segment
-            )
+            kept = head.state if state is None else state
+            layout = following(self._layout, head, entries, kept, self._placing.segment)
             for segment in layout.sealed:
                 self._ports.store.seal(head.execution_id, segment)
         stored = Stored(layout.packed, layout.segment, layout.segments, state, state_at, count, inbox.packed(taken))
-        failed = self._rollback_failed(wanted)
+        failed = rollback_failed(self.history, wanted)
         update = writes.checkpoint(head, wanted, stored, nonce, self._ports.clock.now(), rollback_failed=failed)
-        return Prepared(head, update, recorded, layout, document)
+        return Prepared(head, update, entries, layout, document)
 
     def _written(self, prepared: Prepared, wanted: Checkpoint) -> Head | None:
         """Write, and return the head as it then is; raises WriteRefused."""
@@ -196,7 +184,7 @@ class Lease:
         if wanted.inbox is not None and seen.inbox != wanted.inbox:
             raise InboxChanged
 
-    def _obeyed(self, wanted: Checkpoint, prepared: Prepared, seen: Head, unmarked: Sequence[Entry]) -> Head:
+    def _obeyed(self, wanted: Checkpoint, prepared: Prepared, seen: Head, mark: Sequence[Entry]) -> Head:
         """Do what a command asks that came in after the write, and before its answer or that of its repetition.
 
         No body runs for this invocation any more, so the start of the one that was about to is not recorded.
@@ -207,31 +195,7 @@ class Lease:
             raise LeaseLost
         if not seen.lease:
             return seen
-        return self._checkpoint(Checkpoint(unmarked, GiveBack(), rollback=wanted.rollback))
-
-    def _unmarked(self, wanted: Checkpoint, prepared: Prepared) -> Sequence[Entry]:
-        """Return the entry of the body that was about to run as it is when that does not begin."""
-        mark = wanted.mark
-        if not isinstance(mark, StepEntry) or all(entry is not mark for entry in prepared.entries):
-            return ()
-        if mark.crashed:  # in an earlier claim it may have begun
-            return [replace(mark, marks=mark.marks - 1)]
-        before = self.history.operation(mark.path)
-        return [before or replace(mark, marks=0, started=0, undoable=False)]
-
-    def _recorded(self, wanted: Checkpoint) -> list[Entry]:
-        """Return the entries that stand under the status as it is now."""
-        status, _ = writes.settled_status(self.head, wanted.status)
-        mark = [] if wanted.mark is None or status is not wanted.status else [wanted.mark]
-        entries = [*self._noted, *wanted.entries, *mark]
-        return [entry for entry in entries if stands(entry, self.head, wanted.status)]
-
-    def _rollback_failed(self, wanted: Checkpoint) -> bool:
-        """Return whether the execution ends with this, and a rollback has failed for good."""
-        if not wanted.rollback or wanted.status not in TERMINAL:
-            return False
-        rollbacks = [entry for entry in wanted.entries if isinstance(entry, RollbackEntry)]
-        return any(entry.failure is not None for entry in (*self.history.rollbacks.values(), *rollbacks))
+        return self._checkpoint(Checkpoint(mark, GiveBack(), rollback=wanted.rollback))
 
     def _applied(self, prepared: Prepared, head: Head, state: bytes) -> None:
         """Take in what was written, and delete what no head names any more."""
@@ -258,32 +222,3 @@ class Lease:
 
     def _is_mine(self, seen: Head) -> bool:
         return seen.birth == self.head.birth and seen.fence == self.head.fence
-
-    def fetch(self, reference: str) -> bytes:
-        """Return a value that is stored elsewhere."""
-        with infrastructure():
-            return self._ports.values.kept(self.head.execution_id, reference)
-
-
-def give_back(ports: Ports, head: Head) -> Head:
-    """Give a lease back with nothing recorded; returns the head as it then is. Raises StoreError."""
-    nonce = ports.nonces()
-    for _ in range(TRIES):
-        answer = ports.store.update(writes.give_back(head, nonce, ports.clock.now()))
-        seen = answer if isinstance(answer, Head) else answer.head
-        if seen is None or seen.terminal or (seen.birth, seen.fence) != (head.birth, head.fence):
-            break
-        head = seen
-        if seen.nonce == nonce:
-            break
-    return head
-
-
-def stands(entry: Entry, head: Head, wanted: Status) -> bool:
-    """Return whether an entry is recorded: an end is not, when a command that came in has the execution end otherwise."""
-    if not isinstance(entry, (OutputEntry, CauseEntry)):
-        return True
-    status, resume_to = writes.settled_status(head, wanted)
-    if isinstance(entry, OutputEntry):
-        return status is Status.COMPLETED
-    return status in (*TERMINAL, Status.FAILING, Status.ROLLING_BACK) or resume_to == Status.FAILING

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from durable.engine.entries import Entry, pack
 from durable.protocol.head import Head
 from durable.protocol.updates import Segment
-from durable.runtime.storage.compaction import compact, forgets, portions
+from durable.runtime.storage.segments.compaction import compact, forgets, portions
 from durable.runtime.storage.sizes import HEAD_LIMIT, head_size
 
 
