@@ -77,6 +77,9 @@ mutants: $(READY)  ## faults put into the code on purpose: some test must notice
 demo: $(READY)  ## 200 transfers between two banks while workers are killed, then the audit; ARGS="--transfers 20 --kills 5"
 	$(BIN)/python -m infra.demo $(ARGS)
 
+bench-peers: $(READY) .venv-peer-aws/ready .venv-peer-dbos/ready $(if $(shell command -v temporal),.venv-peer-temporal/ready)  ## steps a second beside other engines, each in an environment of its own
+	$(BIN)/python -m infra.peers
+
 bench: $(READY) build .venv-lambda/ready  ## calls, write units, microseconds, imports and cold starts
 	$(BIN)/python -m infra.bench
 
@@ -92,11 +95,11 @@ guarantees: $(READY)  ## which tests prove which rule, into docs/guarantees.md
 lock:  ## write the hashed requirements (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --extra testing requirements/dev.in pyproject.toml -o requirements/dev.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header requirements/runtime.in -o requirements/runtime.txt
-	for tool in sam checkov lambda ministack; do \
+	for tool in sam checkov lambda ministack peer-aws peer-dbos peer-temporal; do \
 	    uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header requirements/tools-$$tool.in -o requirements/tools-$$tool.txt || exit 1; \
 	done
 
 clean:  ## remove what the commands have made
-	rm -rf $(VENV) .venv-sam .venv-checkov .venv-lambda .venv-ministack .aws-sam .mypy_cache .ruff_cache .hypothesis .demo
+	rm -rf $(VENV) .venv-sam .venv-checkov .venv-lambda .venv-ministack .venv-peer-aws .venv-peer-dbos .venv-peer-temporal .aws-sam .mypy_cache .ruff_cache .hypothesis .demo
 
 include infra/sam.mk
