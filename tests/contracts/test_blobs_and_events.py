@@ -9,6 +9,7 @@ import pytest
 from durable.errors import InvalidInput, StoreError
 from durable.runtime.ports import Blobs, Publisher
 from durable.testing import Harness
+from tests.emulators import moto_only
 
 LARGE = 1024 * 1024  # bytes of an event at most
 
@@ -65,6 +66,7 @@ def test_an_event_that_is_too_large_is_refused_before_any_call(publisher: Publis
     assert len(durable.calls) == 1
 
 
+@moto_only  # MiniStack takes a detail that is no JSON object
 def test_an_event_whose_detail_is_no_object_is_a_store_error(publisher: Publisher) -> None:
     with pytest.raises(StoreError, match="could not publish event 'bad': MalformedDetail: Detail is malformed"):
         publisher.publish("bad", "shop", "{no json")
