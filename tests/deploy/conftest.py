@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
+import boto3
 import pytest
 
 from durable import Client, Execution, ExecutionNotFound
@@ -21,6 +22,14 @@ HERE = Path(__file__).parent
 WORKFLOWS = HERE / "workflows" / "misfortune.py"
 EVENTS = HERE.parent / "events"
 PATIENCE = 480.0  # seconds: a minute's work, on a machine that may have much else to do
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_session() -> Iterator[None]:
+    """boto3's session keeps the credentials that it found first, and each deployment has others."""
+    boto3.DEFAULT_SESSION = None
+    yield
+    boto3.DEFAULT_SESSION = None
 
 
 @pytest.fixture(scope="session")
