@@ -259,7 +259,7 @@ def start(durable: Harness) -> None:
     ordered("two", "another")
     ordered("three", "x", "no such workflow")
     expire(durable, "four")
-    ordered("four", "small")
+    ordered("four", blob(OBJECT))
     durable.run(duration=60)
     assert durable.get("four").status == "completed"
 
