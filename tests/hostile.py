@@ -159,7 +159,7 @@ class Attributes(Exception):
 class LoudText(str):
     """Text whose methods raise."""
 
-    encode = raising(RAISED[0])  # type: ignore[assignment]
+    encode = raising(RAISED[0])
     __len__ = raising(RAISED[1])
     __str__ = raising(RAISED[7])
     __getitem__ = raising(RAISED[3])
@@ -204,7 +204,7 @@ class NoDict(Exception):
     """An error that refuses to show its attributes."""
 
     @property
-    def __dict__(self) -> Any:  # type: ignore[override]
+    def __dict__(self) -> Any:
         raise Panic("not yours to see")
 
 

@@ -77,8 +77,9 @@ class MiniStack:
         place = address.path + (f"?{address.query}" if address.query else "")
         headers = {name: _text(value) for name, value in request.headers.items()} | moment
         headers["Authorization"] = re.sub(r"Credential=\w+", f"Credential={self._account}", headers["Authorization"])
+        body: Any = request.body
         try:
-            answer = self._http.request(request.method, place, request.body, headers=headers)
+            answer = self._http.request(request.method, place, body, headers=headers)
         finally:
             self._seen = {}  # another one: who is reading an item just now may put into the old one what was before
         return response(request.url, answer.status, answer.headers, answer.data)

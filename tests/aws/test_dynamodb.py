@@ -118,7 +118,7 @@ def test_an_update_writes_every_field_and_removes_what_is_emptied(
     emptied = {"wake": 0, "due": 0, "skip_rollback": 0, "ended": 0, "deadline": 0, "lease": 0}
     cleared = {"due_shard": "", "state": b"", "state_at": "", "resume_to": "", "tail": b"", "segment": ""}
     written = {"status": Status.RUNNING, "segments": 7, "message": "message-2"}
-    everything = {**emptied, **cleared, **written}
+    everything: Any = {**emptied, **cleared, **written}
     answer = store.update(Update("order-2", Where(), everything, {"inbox": 2, "dead": -1}))
     assert answer == replace(FULL, **everything, inbox=5, dead=1)
     absent = (emptied.keys() | cleared.keys()) - {"lease"}

@@ -154,7 +154,7 @@ def test_an_update_writes_every_field_and_empties_what_it_is_to(table: Store) ->
     emptied = {"wake": 0, "due": 0, "skip_rollback": 0, "ended": 0, "deadline": 0, "lease": 0}
     cleared = {"due_shard": "", "state": b"", "state_at": "", "resume_to": "", "tail": b"", "segment": ""}
     written = {"status": Status.RUNNING, "segments": 7, "message": "message-2"}
-    everything: dict[str, Any] = {**emptied, **cleared, **written}
+    everything: Any = {**emptied, **cleared, **written}
     answer = table.update(Update("order-2", Where(), everything, {"inbox": 2, "dead": -1}))
     after = replace(before, **everything, inbox=before.inbox + 2, dead=before.dead - 1)
     assert answer == after

@@ -169,10 +169,8 @@ def test_conditions_on_an_item_of_the_users_are_judged_alike_by_every_store(
     for expected, cases in ((True, HOLD), (False, DO_NOT)):
         for condition, values in cases:
             durable.tables.put("accounts", account(holder={"S": "ada"}))
-            more: dict[str, Any] = {
-                "Put": {"Item": account("6")},
-                "Update": {"UpdateExpression": "REMOVE nothing"},
-            }.get(kind, {})
+            settings: dict[str, Any] = {"Put": {"Item": account("6")}, "Update": {"UpdateExpression": "REMOVE nothing"}}
+            more = settings.get(kind, {})
             send = replace(SEND, where=Where(inbox=number))
             answer = table.together(send, [], [on_account(kind, condition, values, **more)])
             assert isinstance(answer, Head) is expected, condition

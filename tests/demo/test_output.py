@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from durable import ErrorInfo, HistoryEntry
 from infra.demo.audit import Check, Outcome
@@ -19,7 +20,7 @@ def after(seconds: float) -> datetime:
     return START + timedelta(seconds=seconds)
 
 
-def entry(kind: str, path: str, status: str, ended: float, attempts: int = 1, error: str = "") -> HistoryEntry:
+def entry(kind: Any, path: str, status: Any, ended: float, attempts: int = 1, error: str = "") -> HistoryEntry:
     told = ErrorInfo("Declined", error) if error else None
     return HistoryEntry(path, kind, status, attempts, None, told, START, after(ended))
 

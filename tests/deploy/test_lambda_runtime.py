@@ -115,7 +115,7 @@ def test_an_event_of_eventbridge_starts_a_saga(deployment: Emulated) -> None:
 
 
 def test_an_event_that_matches_the_rule_starts_a_saga(deployment: Emulated) -> None:
-    entry = {"Source": "shop", "DetailType": "bought", "Detail": json.dumps({"amount": 6})}
+    entry: Any = {"Source": "shop", "DetailType": "bought", "Detail": json.dumps({"amount": 6})}
     answer = boto3.client("events").put_events(Entries=[entry])
     assert answer["FailedEntryCount"] == 0
 
@@ -144,7 +144,7 @@ def test_a_continuation_that_comes_again_and_a_record_of_the_stream_that_does_ch
 def test_a_saga_survives_a_worker_that_is_killed_inside_a_step(deployment: Emulated) -> None:
     _ask(deployment, {"workflow": "order", "input": {"amount": 5, "fate": "killed"}, "execution_id": "killed-1"})
     victim = deployment.traces / "killed-1.pid"
-    os.kill(int(eventually(lambda: victim.exists() and victim.read_text(), "the step waits")), signal.SIGKILL)
+    os.kill(int(eventually(lambda: victim.read_text() if victim.exists() else None, "the step waits")), signal.SIGKILL)
 
     execution = ended(deployment, "killed-1")
 

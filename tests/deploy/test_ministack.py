@@ -114,7 +114,7 @@ def test_a_saga_that_was_started_through_the_queue_rolls_back(deployed: Deployed
     ("fate", "status", "rollback"), [("none", "completed", "none"), ("refused", "failed", "completed")]
 )
 def test_an_event_starts_a_saga(deployed: Deployed, fate: str, status: str, rollback: str) -> None:
-    entry = {"Source": "shop", "DetailType": "bought", "Detail": json.dumps({"amount": 6, "fate": fate})}
+    entry: Any = {"Source": "shop", "DetailType": "bought", "Detail": json.dumps({"amount": 6, "fate": fate})}
     answer = boto3.client("events").put_events(Entries=[entry])
 
     execution = ended(deployed, answer["Entries"][0]["EventId"])
@@ -194,7 +194,7 @@ def test_an_execution_waits_for_a_permission_and_goes_on_when_it_is_there(deploy
 def test_a_saga_survives_a_function_that_is_killed(deployed: Deployed, traces: Path) -> None:
     ask(deployed, {"workflow": "order", "input": {"amount": 5, "fate": "killed"}, "execution_id": "killed-1"})
     victim = traces / "killed-1.pid"
-    os.kill(int(eventually(lambda: victim.exists() and victim.read_text(), "the step waits")), signal.SIGKILL)
+    os.kill(int(eventually(lambda: victim.read_text() if victim.exists() else None, "the step waits")), signal.SIGKILL)
 
     execution = ended(deployed, "killed-1")
 

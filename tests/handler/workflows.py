@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import Any
 
 from durable import Context, Step, TerminalError, Undo, workflow
 
@@ -53,4 +54,4 @@ def ping(ctx: Context) -> str:
     return "pong"
 
 
-WORKFLOWS = [checkout, ping]
+WORKFLOWS: list[Any] = [checkout, ping]

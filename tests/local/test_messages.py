@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -117,7 +118,8 @@ def test_the_stream_has_every_change_of_a_status_or_of_a_rollbacks_outcome_and_n
     store, changes = SqliteStore(database), Changes(database)
     head = Head("order-1", Status.PENDING, "checkout", 1, created=1_000)
     store.create(head, None)
-    for write in ({"nonce": "x"}, {"status": Status.RUNNING}, {"revision": 4}, {"rollback": "failed"}):
+    made: list[Any] = [{"nonce": "x"}, {"status": Status.RUNNING}, {"revision": 4}, {"rollback": "failed"}]
+    for write in made:
         store.update(Update("order-1", Where(), write))
 
     found = changes.after(0)

@@ -98,7 +98,7 @@ def test_a_table_that_is_not_there_is_told_and_so_is_one_without_keys(database: 
 def test_items_are_told_apart_by_both_keys(database: Database) -> None:
     tables = OwnTables(database)
     tables.create("accounts", "id", "at")
-    items = [{**ID, "at": {"S": at}, "raw": {"B": b"\0"}} for at in "xy"]
+    items: list[dict[str, Any]] = [{**ID, "at": {"S": at}, "raw": {"B": b"\0"}} for at in "xy"]
     for item in items:
         tables.put("accounts", item)
     assert tables.get("accounts", {**ID, "at": {"S": "y"}}) == items[1]

@@ -30,21 +30,27 @@ def where(**conditions: Any) -> Where:
 def test_a_cancel_ends_every_wait_and_is_due_at_once(rollback: bool) -> None:
     update = commands.cancel(replace(HELD, wake=LATER), "identity", NOW, rollback=rollback)
 
-    write = {"status": Status.CANCELLING, "resume_to": "", "revision": 6, "wake": 0} | NOW_DUE | ASKED
+    write: Any = {"status": Status.CANCELLING, "resume_to": "", "revision": 6, "wake": 0} | NOW_DUE | ASKED
     demanded = where(status=FORWARD | AT_REST, revision=5)
     assert update == Update("order-1", demanded, write | {"skip_rollback": 0 if rollback else 1})
 
 
 @pytest.mark.rule("E7")
 def test_a_pause_takes_the_due_time_away_and_remembers_where_it_was() -> None:
-    write = {"status": Status.PAUSED, "resume_to": Status.RUNNING, "due": 0, "due_shard": ""} | ASKED
+    write: Any = {"status": Status.PAUSED, "resume_to": Status.RUNNING, "due": 0, "due_shard": ""} | ASKED
     demanded = where(status=frozenset({Status.RUNNING}))
     assert commands.pause(HELD, "identity") == Update("order-1", demanded, write)
 
 
 @pytest.mark.rule("R12", "E9")
 def test_a_terminated_execution_is_due_for_its_purge() -> None:
-    write = {"status": Status.TERMINATED, "resume_to": "", "due": NOW + RETENTION, "due_shard": SHARD, "ended": NOW}
+    write: Any = {
+        "status": Status.TERMINATED,
+        "resume_to": "",
+        "due": NOW + RETENTION,
+        "due_shard": SHARD,
+        "ended": NOW,
+    }
     closed = {"list_key": f"checkout#closed#{SHARD}"} | ASKED
     demanded = where(status=frozenset(Status) - TERMINAL)
     assert commands.terminate(HELD, "identity", NOW) == Update("order-1", demanded, write | closed)
@@ -76,8 +82,9 @@ def test_a_resumed_execution_is_due_when_something_can_happen(paused: Head, stat
     update = commands.resume(replace(paused, status=Status.PAUSED, asked="anotherr"), "identity", NOW)
 
     demanded = where(status=frozenset({Status.PAUSED}), revision=5, inbox=paused.inbox)
+    write: Any = {"status": status, "resume_to": "", "revision": 6}
     shown = {"due": due, "due_shard": SHARD if due else ""} | ASKED
-    assert update == Update("order-1", demanded, {"status": status, "resume_to": "", "revision": 6} | shown)
+    assert update == Update("order-1", demanded, write | shown)
 
 
 @pytest.mark.rule("Q2", "Q5", "E3")
@@ -92,7 +99,7 @@ def test_a_resumed_execution_is_due_when_something_can_happen(paused: Head, stat
     ],
 )
 def test_a_send_wakes_and_gives_what_sleeps_for_ever_a_new_revision(
-    standing: Head, conditions: dict[str, Any], write: dict[str, Any], add: dict[str, int]
+    standing: Head, conditions: dict[str, Any], write: Any, add: Any
 ) -> None:
     demanded = where(status=frozenset({standing.status}), inbox=0, **conditions)
     assert commands.send(standing, "identity", NOW) == Update("order-1", demanded, write | ASKED, add)
@@ -102,9 +109,8 @@ def test_a_send_wakes_and_gives_what_sleeps_for_ever_a_new_revision(
 def test_an_action_demands_that_nobody_holds_the_lease_and_the_document_is_as_it_was_read() -> None:
     standing = replace(HELD, state=b"old")
     demanded = where(status=frozenset(Status) - TERMINAL, free_at=NOW, state=(b"old", ""))
-    assert commands.act(standing, "identity", b"", "key", NOW) == Update(
-        "order-1", demanded, {"state": b"", "state_at": "key"} | ASKED
-    )
+    write: Any = {"state": b"", "state_at": "key"}
+    assert commands.act(standing, "identity", b"", "key", NOW) == Update("order-1", demanded, write | ASKED)
 
 
 @pytest.mark.rule("E14")

@@ -113,4 +113,4 @@ def test_each_that_may_be_repeated_carries_what_it_is_recognised_by(name: str) -
     for known in (head(), replace(head(status=Status.PAUSED), resume_to=Status.RUNNING)):
         for make in MAKERS[name](known):
             update = make()
-            assert recognised.get(name, default) in update.write | update.add
+            assert recognised.get(name, default) in {**update.write, **update.add}

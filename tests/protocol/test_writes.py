@@ -31,11 +31,11 @@ HELD = replace(RUNNING, lease=LATER, fence=3, claims=1, due=NOW + STALE, due_sha
         ("rollback", ENDING, {}, {"fence": 1, "undoing": 1}),
     ],
 )
-def test_a_claim(phase: str, statuses: frozenset[Status], write: dict[str, Any], add: dict[str, int]) -> None:
+def test_a_claim(phase: str, statuses: frozenset[Status], write: Any, add: Any) -> None:
     update = writes.claim(continuation_of(RUNNING), phase, "message", "nonce", NOW, LATER)
 
     where = Where(status=statuses, revision=5, free_at=NOW, unparked_at=NOW, birth=EARLIER)
-    taken = {"format": FORMAT, "lease": LATER, "message": "message", "nonce": "nonce"}
+    taken: Any = {"format": FORMAT, "lease": LATER, "message": "message", "nonce": "nonce"}
     assert update == Update("order-1", where, taken | write, add)
 
 
@@ -87,7 +87,7 @@ BACK = {"resume_to": "", "wake": 0, "lease": 0, "claims": 0}
         ),
     ],
 )
-def test_a_checkpoint(following: Next, where: Where, write: dict[str, Any]) -> None:
+def test_a_checkpoint(following: Next, where: Where, write: Any) -> None:
     assert writes.checkpoint(HELD, wanted(following), STORED, "nonce", NOW) == Update(
         "order-1", where, RECORDED | write
     )

@@ -88,7 +88,7 @@ def test_one_whose_answer_is_lost_while_others_are_applied_is_applied_once(durab
     assert execution.state == Cart(["first", "second"], "x" * size)
 
 
-def held(durable: Harness, path: str, act: Callable[[Execution[Any, Any]], None]) -> Execution[Any, Any]:
+def held(durable: Harness, path: str, act: Callable[[Execution[Any, Any]], object]) -> Execution[Any, Any]:
     """An execution that is acted on while this step runs, by somebody who takes its lease for ended."""
     execution = durable.start(shop)
     durable.faults.in_body(1, lambda: act(execution), path=path)

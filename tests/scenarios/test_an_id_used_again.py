@@ -32,7 +32,8 @@ def receiver(ctx: Context) -> list[int]:
         got = [*got, ctx.queue.next("wait", numbers).body]
         return Break(got) if len(got) == 2 else Continue(got)
 
-    return ctx.loop("receive", turn, state=[])
+    begin: list[int] = []
+    return ctx.loop("receive", turn, state=begin)
 
 
 @workflow

@@ -114,6 +114,6 @@ def test_with_retries_an_interrupted_run_is_one_of_the_attempts() -> None:
         durable.run()
         assert (execution.output, durable.faults.bodies) == (2, ["charge", "charge"])
 
-        execution = durable.start(hopeless)
+        failed = durable.start(hopeless)
         durable.run()
-        assert (execution.output.type, durable.faults.bodies[2:]) == ("ProcessCrashed", ["die"] * 3)
+        assert (failed.output.type, durable.faults.bodies[2:]) == ("ProcessCrashed", ["die"] * 3)

@@ -181,7 +181,7 @@ def test_an_outer_context_is_refused_in_a_block_or_loop_and_works_again_after_it
             return Break()
 
         ctx.try_block("block", inner)
-        ctx.loop("loop", lambda outer: outer.try_block("block", inner) and Break())
+        ctx.loop("loop", lambda outer: (outer.try_block("block", inner), Break())[1])
         use(ctx)
 
     with Harness(workflows=[order]) as durable:

@@ -30,7 +30,7 @@ def _fresh() -> None:
     ran.clear()
 
 
-def note(step: Step) -> str:
+def note(step: Step, *rates: float) -> str:
     ran.append(step.path)
     return step.path
 

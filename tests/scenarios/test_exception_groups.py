@@ -29,7 +29,7 @@ def reserve(step: Step) -> str:
     return step.path
 
 
-def undo(undo: Undo[str]) -> None:
+def undo(undo: Undo[Any]) -> None:
     undone.append(undo.path)
 
 
@@ -101,7 +101,7 @@ DECLINED = ErrorInfo("Declined", "card declined", {"code": 51, "step": "charge",
 each_group = pytest.mark.parametrize(
     "raises", [reraised, handled_and_raised_again, nested_twice, wrapped_by_hand, gathered]
 )
-UNDONE = {
+UNDONE: dict[Any, list[str]] = {
     handled_and_raised_again: ["report", "charge", "reserve"],
     gathered: ["ship", "charge", "reserve"],
 }
@@ -227,7 +227,9 @@ def test_except_star_handles_the_failure_of_a_step() -> None:
             ctx.step("charge", declined, rollback=undo)
         except* StepFailed as group:
             (error,) = group.exceptions
-            answer = ctx.step("report", lambda step: f"{error.kind}: {error.error.message}")
+            assert isinstance(error, StepFailed)
+            told = f"{error.kind}: {error.error.message}"
+            answer = ctx.step("report", lambda step: told)
         return answer
 
     code = Code(order)

@@ -25,7 +25,7 @@ def busy(step: Step) -> None:
     raise ConnectionError("busy")
 
 
-def undo(step: Undo[str]) -> None:
+def undo(step: Undo[Any]) -> None:
     ran.append(f"undo {step.path} {step.status}")
 
 

@@ -82,7 +82,7 @@ def test_a_start_of_an_expired_id_is_a_new_execution(durable: Harness, size: int
 @pytest.mark.parametrize("moment", ["before", "after"])
 @pytest.mark.parametrize("size", [1, LARGE])
 def test_wherever_a_purge_dies_the_id_is_busy_and_then_free(durable: Harness, moment: str, size: int) -> None:
-    problems = []
+    problems: list[Any] = []
     nth = 1
     while True:
         lived(durable, "a")
@@ -117,7 +117,7 @@ def test_wherever_a_purge_dies_the_id_is_busy_and_then_free(durable: Harness, mo
 
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_a_purge_that_is_late_touches_nothing_of_the_execution_that_came_after(durable: Harness, moment: str) -> None:
-    problems = []
+    problems: list[Any] = []
     nth = 1
     while True:
         lived(durable, "a")

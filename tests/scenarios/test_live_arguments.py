@@ -140,7 +140,8 @@ def test_a_loop_that_changes_its_state_in_place_rolls_back_what_each_turn_passed
             raise ValueError("sold out")
         return Continue(seen)
 
-    code = Code(lambda ctx: ctx.loop("turns", turn, state=[]))
+    begin: list[int] = []
+    code = Code(lambda ctx: ctx.loop("turns", turn, state=begin))
     with Harness(workflows=[code.workflow], steps_per_invocation=steps) as durable:
         execution = durable.start(code.workflow)
         durable.run()
@@ -274,6 +275,10 @@ def test_a_rollback_that_changes_its_argument_and_fails_gets_it_again_as_it_was(
 # --- after crashes and deploys ---------------------------------------------------------------------------------------------
 
 
+def no_such_key(step: Step, line: dict[str, Any]) -> None:
+    raise KeyError(step.path)
+
+
 @each_mode
 @pytest.mark.rule("R8", "R9")
 @pytest.mark.parametrize("deploy", [False, True])
@@ -295,14 +300,14 @@ def test_rollbacks_get_what_their_steps_were_given_after_crashes_and_a_deploy(de
             ctx.step(sku, reserve, line, rollback=release)
         line["sku"] = "cap"
         ctx.sleep("pause", 60)
-        ctx.step("fails", lambda step, line: {}[step.path], line, retry=Retry(0))
+        ctx.step("fails", no_such_key, line, retry=Retry(0))
 
     def mended(ctx: Context) -> None:
         """Deployed in the middle of the rollback: the same steps, in other words."""
         for sku in ("pen", "ink"):
             ctx.step(sku, reserve, {"sku": sku}, rollback=release)
         ctx.sleep("pause", 60)
-        ctx.step("fails", lambda step, line: {}[step.path], {"sku": "cap"}, retry=Retry(0))
+        ctx.step("fails", no_such_key, {"sku": "cap"}, retry=Retry(0))
 
     code = Code(order)
     with Harness(workflows=[code.workflow], steps_per_invocation=steps) as durable:

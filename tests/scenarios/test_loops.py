@@ -97,7 +97,8 @@ def test_a_turn_sees_the_state_as_a_replay_of_it_would() -> None:
 
     @workflow
     def order(ctx: Context) -> list[int]:
-        return ctx.loop("turns", turn, state=[])
+        begin: list[int] = []
+        return ctx.loop("turns", turn, state=begin)
 
     with Harness(workflows=[order]) as durable:
         execution = durable.start(order)
@@ -163,7 +164,8 @@ def test_a_loop_that_can_not_be_is_refused_at_the_call(call: Callable[[Context],
 def test_a_state_that_can_not_be_stored_is_a_clear_failure() -> None:
     @workflow
     def order(ctx: Context) -> None:
-        ctx.loop("turns", lambda ctx, state: Continue({"socket": object()}), state={})
+        begin: dict[str, object] = {}
+        ctx.loop("turns", lambda ctx, state: Continue({"socket": object()}), state=begin)
 
     with Harness(workflows=[order]) as durable:
         execution = durable.start(order)

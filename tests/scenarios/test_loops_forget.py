@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -34,7 +35,7 @@ def test_a_long_loop_has_few_items_few_bytes_and_as_many_calls_a_turn_at_the_end
 
     with Harness(workflows=[order], steps_per_invocation=10) as durable:  # five turns
         execution = durable.start(order)
-        held: list[dict[str, int]] = []
+        held: list[Mapping[str, int]] = []
         calls: list[int] = []
         loaded: list[int] = []
         while durable.messages():

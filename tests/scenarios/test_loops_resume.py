@@ -28,7 +28,8 @@ def test_it_resumes_in_that_turn_with_what_it_had(prune_every: int) -> None:
 
     @workflow
     def order(ctx: Context) -> list[str]:
-        return ctx.loop("turns", turn, state=[], prune_every=prune_every)
+        begin: list[str] = []
+        return ctx.loop("turns", turn, state=begin, prune_every=prune_every)
 
     with Harness(workflows=[order], steps_per_invocation=99) as durable:
         execution = durable.start(order)

@@ -28,7 +28,9 @@ def _fresh() -> None:
     undone.clear()
 
 
-def turns(last: int, each: Callable[[Context, int], object] = lambda ctx, number: None) -> Callable[..., object]:
+def turns(
+    last: int, each: Callable[[Context, int], object] = lambda ctx, number: None
+) -> Callable[[Context, int], Continue[int] | Break[int]]:
     """The body of a loop that charges in each turn."""
 
     def turn(ctx: Context, number: int) -> Continue[int] | Break[int]:

@@ -201,7 +201,8 @@ def test_a_turn_may_use_one_name_for_all_its_waits_and_the_next_turn_the_same(st
 
     @workflow
     def order(ctx: Context) -> list[list[int]]:
-        return ctx.loop("turns", turn, state=[], keep=9)
+        begin: list[list[int]] = []
+        return ctx.loop("turns", turn, state=begin, keep=9)
 
     with Harness(workflows=[order], steps_per_invocation=steps) as durable:
         execution = durable.start(order)

@@ -39,11 +39,15 @@ CHARGE = Charge(UUID(int=7), Decimal("10.50"), Currency.EUR)
 def test_a_step_runs_once_across_a_sleep() -> None:
     ran: list[str] = []
 
+    def run(step: Step, result: str) -> str:
+        ran.append(step.name)
+        return result
+
     @workflow
     def order(ctx: Context) -> list[str]:
-        before = ctx.step("before", lambda step: ran.append("before") or "b")
+        before = ctx.step("before", run, "b")
         ctx.sleep("pause", timedelta(hours=6))
-        after = ctx.step("after", lambda step: ran.append("after") or "a")
+        after = ctx.step("after", run, "a")
         return [before, after]
 
     with Harness(workflows=[order]) as durable:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from durable import Context, Step, TerminalError, Undo
@@ -67,7 +70,9 @@ def begun(durable: Harness, code: Code, invocations: int) -> str:
 
 @pytest.mark.rule("R16", "D6")
 @pytest.mark.parametrize("deployed", [renamed, without_rollback, other_kind, ends_early])
-def test_nothing_runs_against_code_that_does_not_match_and_the_mended_code_rolls_back(deployed: object) -> None:
+def test_nothing_runs_against_code_that_does_not_match_and_the_mended_code_rolls_back(
+    deployed: Callable[[Context], Any],
+) -> None:
     code = Code(original)
     with Harness(workflows=[code.workflow]) as durable:
         execution = durable.get(begun(durable, code, 4))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
@@ -167,7 +168,7 @@ def test_a_step_that_only_looks_writes_no_large_document_again() -> None:
         durable.start(order)
         durable.run()
 
-        written = [call.item["sk"] for call in durable.calls if call.operation == "PutItem" and call.by == "Worker"]
+        written = [call.item for call in durable.calls if call.operation == "PutItem" and call.by == "Worker"]
         assert len(written) == 1
 
 
@@ -184,7 +185,9 @@ def oversize(step: Step) -> None:
     ("body", "why"),
     [(unstorable, "the state can't be stored: "), (oversize, "the state is 64,000,0")],
 )
-def test_a_document_that_can_not_be_stored_fails_the_step_for_good_and_rolls_back(body, why: str) -> None:
+def test_a_document_that_can_not_be_stored_fails_the_step_for_good_and_rolls_back(
+    body: Callable[[Step], None], why: str
+) -> None:
     undone: list[tuple[str, str]] = []
 
     def undo(undo: Undo) -> None:

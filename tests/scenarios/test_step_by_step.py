@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from durable import Context, workflow
+from durable import Context, Step, workflow
 from durable.testing import Harness
 
 pytestmark = pytest.mark.rule("D1")
@@ -23,9 +23,13 @@ pytestmark = pytest.mark.rule("D1")
 def test_an_invocation_runs_as_many_steps_as_its_budget_allows(steps: int, expected: list[tuple[int, str]]) -> None:
     ran: list[tuple[int, str]] = []
 
+    def work(step: Step) -> str:
+        ran.append((len(durable.invocations), step.name))
+        return step.name
+
     @workflow
     def letters(ctx: Context) -> list[str]:
-        return [ctx.step(name, lambda step: ran.append((len(durable.invocations), name)) or name) for name in "abc"]
+        return [ctx.step(name, work) for name in "abc"]
 
     with Harness(workflows=[letters], steps_per_invocation=steps) as durable:
         execution = durable.start(letters)
@@ -53,10 +57,14 @@ def test_one_step_an_invocation_is_the_default() -> None:
 def test_an_invocation_starts_no_further_step_once_its_seconds_are_over() -> None:
     ran: list[tuple[int, str]] = []
 
+    def work(step: Step) -> None:
+        ran.append((len(durable.invocations), step.name))
+        durable.clock.advance(6)
+
     @workflow
     def letters(ctx: Context) -> None:
         for name in "abc":
-            ctx.step(name, lambda step: ran.append((len(durable.invocations), name)) or durable.clock.advance(6))
+            ctx.step(name, work)
 
     with Harness(workflows=[letters], steps_per_invocation=10, parameters={"SecondsPerInvocation": "10"}) as durable:
         execution = durable.start(letters)
@@ -68,7 +76,7 @@ def test_an_invocation_starts_no_further_step_once_its_seconds_are_over() -> Non
 def test_a_further_step_needs_half_of_the_invocation_or_its_own_timeout() -> None:
     ran: list[tuple[int, str]] = []
 
-    def work(step, seconds: float) -> None:
+    def work(step: Step, seconds: float) -> None:
         ran.append((len(durable.invocations), step.name))
         durable.clock.advance(seconds)
 

@@ -75,7 +75,7 @@ def tell(execution: Execution[Any, Any], verb: Callable[[Execution[Any, Any]], N
 @pytest.mark.parametrize("steps", [1, 99])
 def test_a_cancelled_execution_ends_cancelled_and_what_had_run_is_rolled_back(steps: int) -> None:
     with Harness(workflows=[order], steps_per_invocation=steps) as durable:
-        problems = []
+        problems: list[Any] = []
         for moment, execution in struck(durable, Execution.cancel):
             forward = [name for name in ran if not name.startswith("undo ")]
             back = [f"undo {name}" for name in reversed(forward)]
@@ -88,7 +88,7 @@ def test_a_cancelled_execution_ends_cancelled_and_what_had_run_is_rolled_back(st
 @pytest.mark.parametrize("steps", [1, 99])
 def test_a_terminated_execution_ends_there_and_nothing_more_runs(steps: int) -> None:
     with Harness(workflows=[order], steps_per_invocation=steps) as durable:
-        problems = []
+        problems: list[Any] = []
         for moment, execution in struck(durable, Execution.terminate):
             found = (execution.status, execution.rollback.outcome, ran, durable.messages(None))
             recorded = [entry.path for entry in execution.history if entry.kind == "step"]
@@ -100,7 +100,7 @@ def test_a_terminated_execution_ends_there_and_nothing_more_runs(steps: int) -> 
 @pytest.mark.parametrize("steps", [1, 99])
 def test_a_paused_execution_rests_and_once_resumed_runs_what_is_left_and_no_more(steps: int) -> None:
     with Harness(workflows=[order], steps_per_invocation=steps) as durable:
-        problems = []
+        problems: list[Any] = []
         for moment, execution in struck(durable, Execution.pause):
             durable.run(duration=3_600)
             found = (execution.status, list(ran), durable.messages(None))

@@ -156,7 +156,7 @@ def test_a_verb_whose_step_dies_under_it_stands(durable: Harness, verb: Callable
     durable.faults.in_body(2, durable.faults.die)
     durable.run()
 
-    ends = {
+    ends: dict[Any, tuple[str, list[str]]] = {
         Execution.cancel: ("cancelled", ["first", "undo second unfinished None", "undo first completed first"]),
         Execution.terminate: ("terminated", ["first"]),
         Execution.pause: ("paused", ["first"]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -129,7 +130,7 @@ def test_a_long_wait_has_a_short_history_and_survives_crashes() -> None:
         ({"every": "60"}, "wait_for 'it': every is a timedelta or a number of seconds"),
     ],
 )
-def test_a_wait_that_can_not_be_is_refused_at_the_call(options: dict[str, object], message: str) -> None:
+def test_a_wait_that_can_not_be_is_refused_at_the_call(options: dict[str, Any], message: str) -> None:
     @workflow
     def order(ctx: Context) -> str:
         try:

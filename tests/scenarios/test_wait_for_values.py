@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import pytest
 
@@ -293,7 +293,8 @@ def test_what_a_loop_breaks_with_is_of_the_type_that_its_body_says(
     def turn(ctx: Context) -> Any:
         return Break(value) if ctx.step("turn", third_turn) else None
 
-    turn.__annotations__["return"] = Break[annotation] | None
+    broken = cast(Any, Break)
+    turn.__annotations__["return"] = broken[annotation] | None
     seen = seen_by(lambda ctx: ctx.loop("it", turn), steps)
 
     assert all((type(each), each) == (type(value), value) for each in seen)
@@ -314,7 +315,8 @@ def test_the_state_of_a_loop_is_of_the_type_that_its_body_says(make: Callable[[]
         states.append(state)
         return Break(state) if ctx.step("turn", third_turn) else Continue(state)
 
-    turn.__annotations__ = {"state": annotation, "return": Continue[annotation] | Break[annotation]}
+    goes_on, broken = cast(Any, Continue), cast(Any, Break)
+    turn.__annotations__ = {"state": annotation, "return": goes_on[annotation] | broken[annotation]}
     seen = seen_by(lambda ctx: ctx.loop("it", turn, state=value, prune_every=1), steps)
 
     assert all((type(each), each) == (type(value), value) for each in [*states, *seen])

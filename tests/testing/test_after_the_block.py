@@ -187,7 +187,10 @@ def test_a_block_that_raises_ends_the_harness_too(network: list[str]) -> None:
 
 
 def test_a_harness_that_could_not_be_entered_leaves_nothing_open() -> None:
-    with pytest.raises(DurableError, match="'order'"), Harness(workflows=[order, workflow(name="order")(keep)]):
+    with (
+        pytest.raises(DurableError, match="'order'"),
+        Harness(workflows=[order, workflow(name="order")(lambda ctx: None)]),
+    ):
         pass
     with Harness(workflows=[order]) as durable:
         assert durable.start(order).status == "pending"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import boto3
 import pytest
@@ -23,18 +24,20 @@ def durable() -> Iterator[Harness]:
         yield harness
 
 
-def schedule(durable: Harness, expression: str, *, queue: str = "RejectedQueue", **settings: object) -> None:
-    target = {"Arn": durable.stack.queues[queue].arn, "RoleArn": durable.stack.names["ScheduleRole.Arn"], "Input": "{}"}
-    boto3.client("scheduler").create_schedule(
-        **{
-            "Name": "one",
-            "GroupName": "durable",
-            "ScheduleExpression": expression,
-            "FlexibleTimeWindow": {"Mode": "OFF"},
-            "Target": target,
-            **settings,
-        }
-    )
+def schedule(durable: Harness, expression: str, *, queue: str = "RejectedQueue", **settings: Any) -> None:
+    target: Any = {
+        "Arn": durable.stack.queues[queue].arn,
+        "RoleArn": durable.stack.names["ScheduleRole.Arn"],
+        "Input": "{}",
+    }
+    asked: dict[str, Any] = {
+        "Name": "one",
+        "GroupName": "durable",
+        "ScheduleExpression": expression,
+        "FlexibleTimeWindow": {"Mode": "OFF"},
+        "Target": target,
+    }
+    boto3.client("scheduler").create_schedule(**asked | settings)
 
 
 def made() -> list[str]:
@@ -143,8 +146,8 @@ def test_a_rule_delivers_the_part_at_its_input_path_and_the_pump_knows_of_it() -
     with Harness(workflows=[], transport="eventbridge") as durable:
         events = boto3.client("events")
         for source, detail in (("durable", {"a": [1, {"b": None}]}), ("shop", {"a": 2})):
-            entry = {"EventBusName": "durable", "Source": source, "DetailType": "continuation"}
-            events.put_events(Entries=[{**entry, "Detail": json.dumps(detail)}])
+            entry: Any = {"EventBusName": "durable", "Source": source, "DetailType": "continuation"}
+            events.put_events(Entries=[entry | {"Detail": json.dumps(detail)}])
         (message,) = durable.messages()
         assert (json.loads(message.body), durable.sent) == ({"a": [1, {"b": None}]}, [message])
         durable.run()

@@ -132,7 +132,7 @@ def connection() -> threading.Lock:
         ValueError("x"),
         cases.Color.RED,
         type("MyList", (list,), {})([1]),
-        Line("a", [connection()]),  # type: ignore[list-item]
+        Line("a", [connection()]),
         {"client": connection()}["client"],
     ],
     ids=lambda value: type(value).__name__,
@@ -145,7 +145,7 @@ def test_what_the_codec_can_not_store_is_passed_as_it_is(value: Any) -> None:
 
 def test_what_can_be_copied_beside_it_is() -> None:
     lock = connection()
-    given: dict[str, Any] = {"lock": lock, "lines": [Line("a"), Line("b", [lock])]}  # type: ignore[list-item]
+    given: dict[str, Any] = {"lock": lock, "lines": [Line("a"), Line("b", [lock])]}
 
     (copy,) = copied([given])
 
@@ -188,7 +188,7 @@ class Twice:
     def __copy__(self) -> Twice:
         raise AssertionError("copied by a method of the user's")
 
-    __deepcopy__ = __reduce__ = __copy__  # type: ignore[assignment]
+    __deepcopy__ = __reduce__ = __copy__
 
 
 def test_no_code_of_the_user_s_runs_for_a_copy() -> None:

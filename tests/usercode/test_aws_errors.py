@@ -14,7 +14,7 @@ pytestmark = pytest.mark.rule("D4")
 
 
 def client_error(code: Any) -> ClientError:
-    return ClientError({"Error": {"Code": code, "Message": "Rate exceeded"}}, "PutItem")  # type: ignore[typeddict-item]
+    return ClientError({"Error": {"Code": code, "Message": "Rate exceeded"}}, "PutItem")
 
 
 def test_the_code_is_in_the_details() -> None:
@@ -27,7 +27,7 @@ def test_the_code_is_in_the_details() -> None:
 
 def test_an_attribute_of_the_error_s_own_stands_before_it() -> None:
     error = client_error("ThrottlingException")
-    error.code = "mine"  # type: ignore[attr-defined]
+    error.code = "mine"
 
     assert described(error).details["code"] == "mine"
 
@@ -35,6 +35,6 @@ def test_an_attribute_of_the_error_s_own_stands_before_it() -> None:
 @pytest.mark.parametrize("response", [None, {}, {"Error": None}, {"Error": {}}, {"Error": {"Code": {}}}, "text"])
 def test_a_response_of_another_kind_has_none(response: Any) -> None:
     error = OSError("no line")
-    error.response = response  # type: ignore[attr-defined]
+    error.response = response
 
     assert "code" not in described(error).details

@@ -123,8 +123,8 @@ def test_local_classes_of_two_calls_are_two() -> None:
     first, second = make(), make()
 
     assert (result_type(first[1]), result_type(second[1]), result_type(first[1])) == (first[0], second[0], first[0])
-    assert result_type(first[2]) == list[first[0] | None]  # type: ignore[name-defined]
-    assert parameter_types(second[2]) == [("step", object), ("more", dict[str, second[0]])]  # type: ignore[name-defined]
+    assert result_type(first[2]) == list[first[0] | None]
+    assert parameter_types(second[2]) == [("step", object), ("more", dict[str, second[0]])]
 
 
 def test_an_awaitable_result_is_what_comes_of_it() -> None:
@@ -146,12 +146,12 @@ class Circular:
 
 def test_a_function_that_wraps_itself_has_no_end_and_is_no_hindrance() -> None:
     circular = Circular()
-    circular.__wrapped__ = circular  # type: ignore[attr-defined]
+    circular.__wrapped__ = circular
 
     def loops(step: object) -> int:
         return 1
 
-    loops.__wrapped__ = loops  # type: ignore[attr-defined]
+    loops.__wrapped__ = loops
 
     assert result_type(circular) is Any
     assert result_type(loops) in (int, Any)
@@ -188,7 +188,7 @@ def stateless(ctx: Context) -> Break[Progress] | None:
     return None
 
 
-def bare(ctx: Context, state: list[int]) -> Continue | Break:  # type: ignore[type-arg]
+def bare(ctx: Context, state: list[int]) -> Continue | Break:
     return Break(1)
 
 
@@ -250,7 +250,7 @@ def test_a_loop_s_types_may_be_local_classes() -> None:
 
 
 def test_hints_leave_out_what_only_a_type_checker_knows() -> None:
-    def body(step: Unknown, amount: int) -> list[Unknown]:  # type: ignore[name-defined]  # noqa: F821
+    def body(step: Unknown, amount: int) -> list[Unknown]:  # noqa: F821
         return []
 
     assert hints_of(body) == {"amount": int}

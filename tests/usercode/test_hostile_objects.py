@@ -140,8 +140,8 @@ def test_the_interrupt_of_a_user_at_the_keyboard_passes_through() -> None:
     [
         ErrorInfo("T", "m", {"x": object(), "code": 1}),
         ErrorInfo("\ud800", "\ud800" * 10_000, {404: 1, "\ud800": "y" * 10_000}),  # type: ignore[dict-item]
-        ErrorInfo("T", "m", None),  # type: ignore[arg-type]
-        ErrorInfo(None, 3, {}),  # type: ignore[arg-type]
+        ErrorInfo("T", "m", None),
+        ErrorInfo(None, 3, {}),
     ],
     ids=["object", "surrogates", "no details", "no text"],
 )

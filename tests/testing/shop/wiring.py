@@ -49,5 +49,6 @@ def build(
     observer: Any = None,
 ) -> Application:
     for service in {"sqs", "dynamodb"} - _clients.keys():  # making a client takes longer than all the rest
-        _clients[service] = boto3.client(service)
+        make: Any = boto3.client
+        _clients[service] = make(service)
     return Application(environment, None if workflows is None else list(workflows), **_clients)
